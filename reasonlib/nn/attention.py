@@ -239,7 +239,7 @@ class MultiHeadAttention(nn.Module):
     def attend(
         self,
         query: Float[Tensor, "B Tq D"],
-        known: KeyValues,
+        projected: KeyValues,
         mask: Bool[Tensor, "*#B #Tq Tk"] | None = None,
     ) -> MultiHeadAttended:
         """Attend to keys and values that were projected before."""
@@ -247,8 +247,8 @@ class MultiHeadAttention(nn.Module):
         # excerpt: heads
         heads, weights = scaled_dot_product_attention(  # every head at once
             self.split(self.query(query)),
-            known.keys,
-            known.values,
+            projected.keys,
+            projected.values,
             None if mask is None else mask.unsqueeze(-3),  # the same for all heads
             dropout=self.dropout if self.training else 0.0,
         )

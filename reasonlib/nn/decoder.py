@@ -202,9 +202,23 @@ class Decoder(nn.Module):
             if mask.shape[-1] != total:
                 raise ValueError(f"mask must cover {total} past and new tokens, got {mask.shape[-1]}")
             seen = seen & mask
+        return self.decode(x, memory, seen, memory_mask, past)
+
+    def decode(
+        self,
+        x: Float[Tensor, "B T D"],
+        memory: Float[Tensor, "B S D"],
+        mask: Bool[Tensor, "*#B #T total"] | None,
+        memory_mask: Bool[Tensor, "*#B #T S"] | None,
+        past: tuple[Past, ...] | None,
+    ) -> Decoded:
+        """Go through the layers with `mask` as it is: what may not be seen must be hidden by it.
+
+        The parameters are those of `forward`.
+        """
         states, attention, memory_attention, kept = [x], [], [], []
         for number, layer in enumerate(self.layers):
-            decoded = layer(x, memory, seen, memory_mask, None if past is None else past[number])
+            decoded = layer(x, memory, mask, memory_mask, None if past is None else past[number])
             x = decoded.output
             states.append(x)
             attention.append(decoded.attention)

@@ -180,8 +180,8 @@ def cka(
     1.00 0.27 -0.02
     """
 
-    def measure(one: Tensor, other: Tensor) -> Tensor:
-        return hsic(one, other, kernel, debiased=debiased, fraction=fraction)
+    def measure(first: Tensor, second: Tensor) -> Tensor:
+        return hsic(first, second, kernel, debiased=debiased, fraction=fraction)
 
     # excerpt: cka
     return _normalised(measure(x, y), measure(x, x), measure(y, y))

@@ -30,6 +30,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from reasonlib.arguments import check_at_least
+
 from .attention import MultiHeadAttended, MultiHeadAttention
 
 __all__ = [
@@ -182,9 +184,7 @@ class TransformerConfig:
     eps: float = 1e-5  # added to the variance by the layer norms; 1e-12 in BERT
 
     def __post_init__(self) -> None:
-        for name in ("layers", "width", "heads", "hidden"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "layers", "width", "heads", "hidden")
         if self.width % self.heads:
             raise ValueError(f"width must be a multiple of heads={self.heads}, got {self.width}")
         if not 0 <= self.dropout < 1:

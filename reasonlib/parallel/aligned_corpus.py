@@ -7,6 +7,7 @@ document of those validates.
 from pathlib import Path
 
 from reasonlib import data
+from reasonlib.arguments import check_choice
 from reasonlib.data import Corpus
 from reasonlib.errors import DataError
 from reasonlib.parallel.documents import read_aligned
@@ -53,8 +54,7 @@ def read(part: str, name: str, *, folder: Path | None = None) -> list[Document]:
     """
     if part not in ("dev", "test"):
         raise ValueError(f"part must be dev or test, got {part!r}")
-    if name not in SETS:
-        raise ValueError(f"name must be one of {', '.join(SETS)}, got {name!r}")
+    check_choice("name", name, SETS)
     folder = (data.locate(CORPORA["doc-en-de"]) if folder is None else folder) / SETS[name]
     names = (f"{part}.{{}}", f"concatenated_en2de_{part}_{{}}.txt")  # as repacked, and as released
     for pattern in names:

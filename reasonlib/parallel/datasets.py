@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from reasonlib.arguments import check_choice
 from reasonlib.parallel.aligned_corpus import read_parts
 from reasonlib.parallel.example import Document
 from reasonlib.parallel.simulator import SimulatorConfig, simulate
@@ -53,8 +54,7 @@ def load(
     DataError
         If the real documents are not on this machine.
     """
-    if data not in DATA:
-        raise ValueError(f"data must be one of {', '.join(DATA)}, got {data!r}")
+    check_choice("data", data, DATA)
     if data == "doc-en-de":
         return Splits(
             *(tuple(part[:count]) for part, count in zip(read_parts(), (train, valid, test), strict=True))

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reasonlib.arguments import check_at_least
 from reasonlib.parallel.example import KINDS, Deciding, Document, SentencePair
 from reasonlib.parallel.grammar import DEPENDENT, FREE, Mention, Sentence
 from reasonlib.parallel.lexicon import CLASSES, NAMES, POLITENESS, TRANSITIVE
@@ -55,8 +56,7 @@ class SimulatorConfig:
     def __post_init__(self) -> None:
         object.__setattr__(self, "distance", tuple(self.distance))
         object.__setattr__(self, "kinds", tuple(self.kinds))
-        if self.sentences < 1:
-            raise ValueError(f"sentences must be at least 1, got {self.sentences}")
+        check_at_least(self, 1, "sentences")
         if not 0 <= self.helpful < 1:
             raise ValueError(f"helpful must be at least 0 and below 1, got {self.helpful}")
         if len(self.distance) != 2 or not 1 <= self.distance[0] <= self.distance[1]:

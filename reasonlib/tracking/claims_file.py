@@ -62,6 +62,7 @@ from pathlib import Path
 from typing import Any
 
 import reasonlib
+from reasonlib.arguments import check_choice
 from reasonlib.errors import DataError, UserError
 from reasonlib.tracking.fields import check_fields, check_value, inside, shorten
 from reasonlib.tracking.orderings import parse_order
@@ -299,8 +300,7 @@ def _claim(
     for name in ("id", "kind", "source", "where"):
         if name not in values:
             raise ValueError(f"field {name!r} is missing")
-    if kind not in CLAIM_KINDS:
-        raise ValueError(f"kind must be one of {', '.join(CLAIM_KINDS)}, got {kind!r}")
+    check_choice("kind", kind, CLAIM_KINDS)
     if values["id"].partition("/")[0] != topic or not values["id"].partition("/")[2]:
         raise ValueError(f"the id must start with {topic}/")
     locator_kind, locator, label, lines = _locator(values.pop("where"))

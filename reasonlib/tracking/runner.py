@@ -20,6 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from reasonlib.arguments import check_choice
 from reasonlib.errors import UserError
 from reasonlib.tracking import records as _records
 from reasonlib.tracking.experiment import Experiment, Measured, Trial, find, listed, plain, settings
@@ -377,6 +378,5 @@ def _numbers(metrics: Mapping[str, Any], trial: Trial) -> dict[str, float | None
 def _steps(measured: Measured) -> Steps:
     done, planned = int(measured.steps_done), int(measured.steps_planned)
     stopped = measured.stopped or ("finished" if done >= planned else "minutes")
-    if stopped not in ENDINGS:
-        raise ValueError(f"stopped must be one of {', '.join(ENDINGS)}, got {stopped!r}")
+    check_choice("stopped", stopped, ENDINGS)
     return Steps(done=done, planned=planned, stopped=stopped)

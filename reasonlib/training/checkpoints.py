@@ -250,7 +250,7 @@ class Checkpoints:
         tensors, best = weights[f"{path.stem}.safetensors"], weights.get(content["best_file"])
         return Loaded(_serial(path), content, tensors, best)
 
-    def refuse_other(self, found: list[str], what: str) -> None:
+    def refuse_other(self, different: list[str], what: str) -> None:
         """Raise the error that says how the folder's run differs from this one, if it does.
 
         Raises
@@ -258,8 +258,10 @@ class Checkpoints:
         UserError
             If there is a difference.
         """
-        if found:
-            shown = "; ".join(found[:3]) + (f"; and {len(found) - 3} more" if len(found) > 3 else "")
+        if different:
+            shown = "; ".join(different[:3]) + (
+                f"; and {len(different) - 3} more" if len(different) > 3 else ""
+            )
             raise _OtherRunError(
                 f"{self.folder} holds a run of another {what} ({shown}); "
                 "use another folder, or delete this one to start again"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from reasonlib.arguments import check_at_least, check_choice
 from reasonlib.training.optimisers import MOMENTUM, OPTIMISERS
 
 __all__ = ["PRECISIONS", "SCHEDULES", "TrainingConfig"]
@@ -41,13 +42,9 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "betas", tuple(self.betas))
-        for name, choices in (
-            ("optimiser", tuple(OPTIMISERS)),
-            ("schedule", SCHEDULES),
-            ("precision", PRECISIONS),
-        ):
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}")
+        check_choice("optimiser", self.optimiser, tuple(OPTIMISERS))
+        check_choice("schedule", self.schedule, SCHEDULES)
+        check_choice("precision", self.precision, PRECISIONS)
         for name, least in (("epochs", 1), ("warmup", 0), ("step_every", 1), ("accumulate", 1), ("seed", 0)):
             value = getattr(self, name)
             if not isinstance(value, int) or value < least:
@@ -60,8 +57,7 @@ class TrainingConfig:
             raise ValueError(f"clip must be above 0 or None, got {self.clip}")
         if not 0 < self.factor < 1:
             raise ValueError(f"factor must be between 0 and 1, got {self.factor}")
-        if not self.weight_decay >= 0:
-            raise ValueError(f"weight_decay must be at least 0, got {self.weight_decay}")
+        check_at_least(self, 0, "weight_decay")
         if not 0 <= self.momentum < 1:
             raise ValueError(f"momentum must be at least 0 and below 1, got {self.momentum}")
         if self.momentum and self.optimiser not in MOMENTUM:

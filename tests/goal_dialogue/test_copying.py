@@ -166,7 +166,7 @@ def test_renaming_changes_nothing() -> None:
         )
         for word in text.split()
     }
-    new = {word: f"{word[::-1]}!" for word in words - language.known}
+    new = {word: f"{word[::-1]}!" for word in words - language.word_set}
     assert len(new) > 10
     before, after = (
         copier.encode(some) for some in (dialogues, [renamed(dialogue, new) for dialogue in dialogues])

@@ -21,7 +21,7 @@ def test_counts_of_a_task_are_those_of_its_rules():
     counted = describe(split.train, split.knowledge.types())
     assert counted.dialogues == 80 and counted.turns == sum(len(dialogue.turns) for dialogue in split.train)
     assert set(counted.responses) <= {*FIXED, "what do you think of this option: <restaurant>"}
-    assert min(counted.found) >= 3 and 0 not in counted.offered and counted.facts % 7 == 0
+    assert min(counted.restaurants) >= 3 and 0 not in counted.offered and counted.facts % 7 == 0
     assert sum(counted.lengths.values()) == 80
     assert counted.rows()["restaurants found"] == counted.facts / 7 / 80
 
@@ -34,7 +34,7 @@ def test_two_seeds_differ_by_chance_and_two_tasks_by_more():
     far = compare(describe(first.train, types), describe(make_split(2, dialogues=50).train, types))
     assert "you're welcome" in far.only_second and far.responses > 0.3
     same = compare(describe(first.train, types), describe(first.train, types))
-    assert same.responses == same.phrases == same.lengths == same.found == same.offered == 0
+    assert same.responses == same.phrases == same.lengths == same.restaurants == same.offered == 0
 
 
 def test_nothing_has_no_statistics():

@@ -122,9 +122,9 @@ def test_each_word_is_hidden_once_and_the_others_stay_in_view(pretrained, model)
     assert [item.word for item in hidden] == "mary went to the garden john went to the office".split()
     masked_word = hidden[0]
     masked = list(pair.tokens)
-    masked[masked_word.place] = pretrained[1].mask_token_id
+    masked[masked_word.position] = pretrained[1].mask_token_id
     (alone,) = probes.predict_masked_words(
-        model, pretrained[1], [pair._replace(tokens=masked)], [masked_word.place], top=3
+        model, pretrained[1], [pair._replace(tokens=masked)], [masked_word.position], top=3
     )
     assert [prediction.word for prediction in alone] == [
         prediction.word for prediction in masked_word.guesses

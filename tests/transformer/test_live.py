@@ -158,7 +158,7 @@ def test_the_same_numbers_as_pytorch(javascript, name):
         packed = pack([tuple(map(split, query))], encoder.vocabulary)
         with torch.no_grad():
             logits = encoder.model(packed).mlm_logits[packed.tokens == MASK]
-        assert [guess["place"] for guess in ours["guesses"]] == [guess.place for guess in theirs.guesses]
+        assert [guess["place"] for guess in ours["guesses"]] == [guess.position for guess in theirs.guesses]
         if len(logits):
             np.testing.assert_allclose([guess["logits"] for guess in ours["guesses"]], logits, atol=1e-3)
         assert (ours["follows"] is None) == (theirs.follows is None)

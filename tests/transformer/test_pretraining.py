@@ -292,7 +292,7 @@ def test_an_encoder_is_kept_as_it_was(tmp_path):
     inspection = pretrained.inspect_text(encoder, "Mary went to the [MASK].", "She is in the garden.")
     assert inspection.tokens[:3] == ("[CLS]", "mary", "went") and inspection.weights.shape[:2] == (2, 2)
     assert torch.allclose(inspection.weights.sum(-1), torch.ones(1))
-    assert inspection.guesses[0].place == 5 and 0 <= inspection.follows <= 1
+    assert inspection.guesses[0].position == 5 and 0 <= inspection.follows <= 1
     assert inspection.guesses[0].words[0][1] >= inspection.guesses[0].words[4][1]
     with torch.no_grad():
         direct = model(

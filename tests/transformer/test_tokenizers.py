@@ -53,7 +53,7 @@ def test_the_arithmetic_of_bleu():
 
 def test_words_are_lost_where_pieces_are_not():
     text = news()
-    train, held_out = text.train[:8000], text.held[:4000]
+    train, held_out = text.train[:8000], text.held_out[:4000]
     letters, whole, cut = (
         measure(cutter, held_out)
         for cutter in (characters(train), words(train), pieces(train, vocabulary=1000))
@@ -63,7 +63,7 @@ def test_words_are_lost_where_pieces_are_not():
     assert letters.vocabulary < cut.vocabulary < whole.vocabulary
     assert letters.length > cut.length > whole.length
     closed = stories(200)
-    assert measure(words(closed.train), closed.held).unknown == 0
+    assert measure(words(closed.train), closed.held_out).unknown == 0
 
 
 def test_ways_of_cutting():
@@ -79,7 +79,7 @@ def test_ways_of_cutting():
         (lambda: pieces(["a"], vocabulary=0), "vocabulary must be at least 1, got 0"),
         (lambda: words(["a"], most=0), "most must be at least 1, got 0"),
         (lambda: merges(["a"], 0), "number must be at least 1, got 0"),
-        (lambda: measure(words(["a"]), []), "held must have at least one word"),
+        (lambda: measure(words(["a"]), []), "held_out must have at least one word"),
     ):
         with pytest.raises(ValueError, match=message):
             wrong()

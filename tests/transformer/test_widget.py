@@ -37,7 +37,7 @@ def test_it_shows_what_the_library_computes(looker, encoder):
         inspection = inspect_text(encoder, *parts(text.text))
         assert looker.text.value == text.text
         assert [title.split(" ", 1)[1] for title, _ in looker.token.options] == list(written(text.text))
-        assert looker.token.value == inspection.guesses[0].place, "the hidden word looks first"
+        assert looker.token.value == inspection.guesses[0].position, "the hidden word looks first"
         for head in ((0, 1), (1, 0)):
             looker.head.value = head
             for row in (0, 3):

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from reasonlib import training
+from reasonlib.arguments import check_at_least
 from reasonlib.context_translation.data.datasets import Splits
 from reasonlib.context_translation.data.encoding import Batch, EncodedSentence, Tokens, batches, encode
 from reasonlib.context_translation.models.decoding import translate
@@ -55,13 +56,10 @@ class Recipe:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "betas", tuple(self.betas))
-        for name in ("epochs", "batch", "beam"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "epochs", "batch", "beam")
         if not 0 <= self.unhelpful <= 1:
             raise ValueError(f"unhelpful must be between 0 and 1, got {self.unhelpful}")
-        if self.context < 0:
-            raise ValueError(f"context must be at least 0, got {self.context}")
+        check_at_least(self, 0, "context")
 
     def model(self, vocabulary: int, *, seed: int) -> Translator:
         """Build the system, untrained."""

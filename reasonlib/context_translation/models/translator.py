@@ -20,6 +20,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from reasonlib.arguments import check_choice
 from reasonlib.context_translation.data.encoding import Batch
 from reasonlib.context_translation.models.concatenation import Concatenation
 from reasonlib.context_translation.models.dat import DAT
@@ -124,8 +125,7 @@ class Translator(nn.Module):
 
     def __init__(self, system: str, config: SystemConfig, *, seed: int = 0) -> None:
         super().__init__()
-        if system not in SYSTEMS:
-            raise ValueError(f"system must be one of {', '.join(SYSTEMS)}, got {system!r}")
+        check_choice("system", system, SYSTEMS)
         self.system = system
         self.config = config
         with seeded(seed):

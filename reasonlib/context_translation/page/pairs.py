@@ -3,6 +3,8 @@
 ``live/counting.js`` counts the same in the page.
 """
 
+from reasonlib.arguments import check_choice
+
 __all__ = ["SYSTEMS", "attention_pairs"]
 
 SYSTEMS = ("no-context", "concatenation", "dct", "dat", "han", "hce", "hmce")
@@ -34,8 +36,7 @@ def attention_pairs(system: str, *, source: int, context: int, count: int, layer
     >>> attention_pairs("hce", source=10, context=10, count=2, layers=1)
     524
     """
-    if system not in SYSTEMS:
-        raise ValueError(f"system must be one of {', '.join(SYSTEMS)}, got {system!r}")
+    check_choice("system", system, SYSTEMS)
     # excerpt: pairs of attention
     words = count * context  # of all context sentences
     alone = layers * source**2  # the source, self-attention

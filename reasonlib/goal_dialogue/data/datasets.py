@@ -3,6 +3,7 @@
 import dataclasses
 from functools import lru_cache
 
+from reasonlib.arguments import check_choice
 from reasonlib.goal_dialogue.data import advice, asr_noise, corpus, simulator
 from reasonlib.goal_dialogue.data.example import Split
 
@@ -40,8 +41,7 @@ def load(data: str, task: int, *, dialogues: int | None = None, seed: int = 1) -
     ValueError
         If the set has no such task, or `dialogues` is below 1.
     """
-    if data not in SETS:
-        raise ValueError(f"data must be one of {', '.join(SETS)}, got {data!r}")
+    check_choice("data", data, SETS)
     if dialogues is not None and dialogues < 1:
         raise ValueError(f"dialogues must be at least 1, got {dialogues}")
     if data == "simulated":

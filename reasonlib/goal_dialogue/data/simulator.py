@@ -96,14 +96,14 @@ class Setting:
         The entities, and what is known about the restaurants.
     goals
         Of the users, as they are before a change of mind.
-    found
+    matches
         API calls that find at least `OPTIONS` restaurants, with the restaurants.
     restaurants
         Those asked for in task 4.
     unseen
         Whether all this is from the unseen half.
     finals
-        Those of `found` that are the goals of task 3 and the final goals of task 5.
+        Those of `matches` that are the goals of task 3 and the final goals of task 5.
     facts
         Restaurant to its facts, in the order of the dialogues.
     """
@@ -111,7 +111,7 @@ class Setting:
     world: World
     knowledge: KnowledgeBase
     goals: Sequence[Goal]
-    found: Mapping[Goal, Sequence[str]]
+    matches: Mapping[Goal, Sequence[str]]
     restaurants: Sequence[str]
     unseen: bool
     finals: Sequence[Goal]
@@ -214,10 +214,10 @@ def update_calls(rng: PortableRandom, setting: Setting) -> Moves:
 def display_options(rng: PortableRandom, setting: Setting) -> Moves:
     """Task 3: the facts are known; options are shown by falling rating until one is taken."""
     goal = rng.choice(setting.finals)
-    yield from _facts(rng, setting, setting.found[goal])
+    yield from _facts(rng, setting, setting.matches[goal])
     yield from _greet(rng)
     yield from _request(rng, goal, rng.randrange(5))
-    yield from _options(rng, setting, setting.found[goal], [])
+    yield from _options(rng, setting, setting.matches[goal], [])
 
 
 def give_details(rng: PortableRandom, setting: Setting) -> Moves:
@@ -243,8 +243,8 @@ def full_dialogues(rng: PortableRandom, setting: Setting) -> Moves:
     yield from _request(rng, first, 1 + rng.randrange(3))  # task 1
     yield from _call(first)
     yield from _update(rng, final, slots)  # task 2
-    yield from _facts(rng, setting, setting.found[final])
-    yield from _options(rng, setting, setting.found[final], chosen)  # task 3
+    yield from _facts(rng, setting, setting.matches[final])
+    yield from _options(rng, setting, setting.matches[final], chosen)  # task 3
     yield from _details(rng, setting, chosen[0])  # task 4
     yield Turn(rng.choice(THANKS), "is there anything i can help you with")
     yield Turn(rng.choice(FAREWELLS), "you're welcome")
@@ -301,7 +301,7 @@ def make_setting(
         world=world,
         knowledge=knowledge,
         goals=mine(world.goals(unseen)),
-        found=restaurants_of,
+        matches=restaurants_of,
         finals=mine(sorted(restaurants_of)) if task == 3 else list(restaurants_of),
         restaurants=mine(restaurants),
         facts={name: tuple(restaurant_facts(name, knowledge.facts[name])) for name in restaurants},

@@ -47,7 +47,7 @@ class Statistics:
         Template of a response to how often it is given.
     phrases
         Phrase of a user to how often it is said.
-    found
+    restaurants
         Restaurants that a dialogue lists to number of dialogues.
     offered
         Options that a dialogue shows to number of dialogues.
@@ -60,7 +60,7 @@ class Statistics:
     silences: int
     responses: Mapping[str, int]
     phrases: Mapping[str, int]
-    found: Mapping[int, int]
+    restaurants: Mapping[int, int]
     offered: Mapping[int, int]
 
     def rows(self) -> dict[str, float]:
@@ -72,7 +72,7 @@ class Statistics:
             "silent turns": self.silences / self.turns,
             "different responses": len(self.responses),
             "different phrases": len(self.phrases),
-            "restaurants found": sum(key * count for key, count in self.found.items()) / self.dialogues,
+            "restaurants found": sum(key * count for key, count in self.restaurants.items()) / self.dialogues,
             "options shown": sum(key * count for key, count in self.offered.items()) / self.dialogues,
         }
 
@@ -126,7 +126,7 @@ def describe(dialogues: Sequence[Dialogue], types: Mapping[str, str]) -> Statist
         silences=silences,
         responses=dict(responses.most_common()),
         phrases=dict(phrase_counts.most_common()),
-        found=dict(sorted(restaurant_counts.items())),
+        restaurants=dict(sorted(restaurant_counts.items())),
         offered=dict(sorted(offered.items())),
     )
 
@@ -139,7 +139,7 @@ class Comparison:
     ----------
     only_first, only_second
         Responses and phrases that the other lacks.
-    responses, phrases, lengths, found, offered
+    responses, phrases, lengths, restaurants, offered
         Total variation distance of the two distributions: 0 if they are the same, 1 if they share nothing.
     """
 
@@ -148,7 +148,7 @@ class Comparison:
     responses: float
     phrases: float
     lengths: float
-    found: float
+    restaurants: float
     offered: float
 
 
@@ -161,7 +161,7 @@ def compare(first: Statistics, second: Statistics) -> Comparison:
         responses=_distance(first.responses, second.responses),
         phrases=_distance(first.phrases, second.phrases),
         lengths=_distance(first.lengths, second.lengths),
-        found=_distance(first.found, second.found),
+        restaurants=_distance(first.restaurants, second.restaurants),
         offered=_distance(first.offered, second.offered),
     )
 

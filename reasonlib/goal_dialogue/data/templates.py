@@ -77,7 +77,7 @@ class Language:
     templates: tuple[Template, ...]
 
     @cached_property
-    def known(self) -> frozenset[str]:
+    def word_set(self) -> frozenset[str]:
         """The words that are no names, for look-up."""
         return frozenset(self.words)
 
@@ -111,7 +111,7 @@ class Language:
         words = response.split()
         derivations = []
         for (length, *gaps), templates in self._by_frame.items():
-            if length != len(words) or any(words[position] in self.known for position in gaps):
+            if length != len(words) or any(words[position] in self.word_set for position in gaps):
                 continue
             number = templates.get(tuple(word for position, word in enumerate(words) if position not in gaps))
             if number is not None:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from reasonlib import training
+from reasonlib.arguments import check_at_least
 from reasonlib.goal_dialogue.data.mentions import Batch, MentionSet
 from reasonlib.goal_dialogue.experiments.metrics import response_accuracy
 from reasonlib.goal_dialogue.models.copier import Copier
@@ -32,8 +33,7 @@ class CopyRecipe:
     clip: float = 10.0  # greatest norm of all gradients
 
     def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, got {self.batch_size}")
+        check_at_least(self, 1, "batch_size")
 
 
 def response_loss(model: CopyNetwork, batch: Batch) -> Tensor:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib import training
+from reasonlib.arguments import check_at_least, check_choice
 from reasonlib.goal_dialogue.data.encoding import Batch, EncodedTask, TurnSet
 from reasonlib.goal_dialogue.experiments.metrics import response_accuracy
 from reasonlib.goal_dialogue.models.memory_network import MemoryNetwork
@@ -59,10 +60,8 @@ class Recipe:
     patience: int | None = 10  # epochs without a better validation accuracy, then it ends; None: never
 
     def __post_init__(self) -> None:
-        if self.loss not in LOSSES:
-            raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {self.loss!r}")
-        if self.batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, got {self.batch_size}")
+        check_choice("loss", self.loss, LOSSES)
+        check_at_least(self, 1, "batch_size")
 
 
 def evaluate_network(model: MemoryNetwork, turns: TurnSet) -> dict[str, float]:

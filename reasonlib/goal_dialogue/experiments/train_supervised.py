@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import torch
 
+from reasonlib.arguments import check_at_least
 from reasonlib.goal_dialogue.data.example import Example, Split, examples
 from reasonlib.goal_dialogue.models.supervised import SupervisedSystem
 
@@ -32,9 +33,7 @@ class SupervisedRecipe:
     history: bool | None = None  # read all that was said, or the last utterance; None: all in tasks 1 and 5
 
     def __post_init__(self) -> None:
-        for name in ("width", "negatives", "epochs", "batch_size"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "width", "negatives", "epochs", "batch_size")
         for name in ("margin", "lr"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be above 0, got {getattr(self, name)}")

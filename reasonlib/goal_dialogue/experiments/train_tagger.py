@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib import training
+from reasonlib.arguments import check_at_least, check_choice
 from reasonlib.goal_dialogue.data.example import Dialogue, KnowledgeBase, Split
 from reasonlib.goal_dialogue.experiments.tagger_data import (
     TaggedBatch,
@@ -60,9 +61,7 @@ class TaggerRecipe:
     made_up: float = 0.5  # share of the entities that become made-up names; 0 for the source's tagger
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch_size"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "steps", "batch_size")
         if not 0 <= self.made_up <= 1:
             raise ValueError(f"made_up must be between 0 and 1, got {self.made_up}")
 
@@ -184,8 +183,7 @@ def make_tagger(
     UserError
         If the task has no knowledge base.
     """
-    if tagger not in TAGGERS:
-        raise ValueError(f"tagger must be one of {', '.join(TAGGERS)}, got {tagger!r}")
+    check_choice("tagger", tagger, TAGGERS)
     half = training_entities(split)
     assert split.knowledge is not None
     if tagger.startswith("look-up"):

@@ -27,6 +27,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from reasonlib.arguments import check_choice
 from reasonlib.goal_dialogue.data.bags import Bags
 from reasonlib.goal_dialogue.data.encoding import EncodedTask, TurnSet
 from reasonlib.goal_dialogue.data.text_index import TextIndex, with_sets
@@ -309,8 +310,7 @@ def build_keytags(
     ValueError
         If there is no such encoder, or match features lack types.
     """
-    if encoder not in ENCODERS:
-        raise ValueError(f"encoder must be one of {', '.join(ENCODERS)}, got {encoder!r}")
+    check_choice("encoder", encoder, ENCODERS)
     texts = TextIndex(task.vocabulary)
     task = texts.of_task(task)
     tags = tagged([text.split() for text in texts.numbers])

@@ -24,6 +24,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from reasonlib.arguments import check_at_least, check_choice
 from reasonlib.goal_dialogue.data.bags import Bags
 from reasonlib.goal_dialogue.data.encoding import Batch, EncodedTask
 from reasonlib.goal_dialogue.models.hop_updates import Gate, Linear, Residual, UnifiedStep
@@ -58,11 +59,9 @@ class NetworkConfig:
     init_std: float = 0.1  # standard deviation of the first weights
 
     def __post_init__(self) -> None:
-        if self.network not in NETWORKS:
-            raise ValueError(f"network must be one of {', '.join(NETWORKS)}, got {self.network!r}")
-        for name, least in (("width", 1), ("hops", 1), ("slots", 0)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        check_choice("network", self.network, NETWORKS)
+        check_at_least(self, 1, "width", "hops")
+        check_at_least(self, 0, "slots")
 
 
 # Sentences --------------------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 from torch import Tensor, nn
 
+from reasonlib.arguments import check_at_least
 from reasonlib.goal_dialogue.data.bags import Bags
 from reasonlib.goal_dialogue.data.encoding import EncodedTask
 from reasonlib.goal_dialogue.data.text_index import TextIndex
@@ -68,9 +69,7 @@ class ParagraphConfig:
     negative: int = 5  # words drawn at random for each word of a sentence
 
     def __post_init__(self) -> None:
-        for name in ("width", "epochs", "inference", "negative"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "width", "epochs", "inference", "negative")
 
 
 class ParagraphVectors:

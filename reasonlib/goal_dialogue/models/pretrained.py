@@ -18,6 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from reasonlib.arguments import check_choice
 from reasonlib.errors import UserError
 from reasonlib.goal_dialogue.data import datasets
 from reasonlib.goal_dialogue.data.encoding import encode_split
@@ -59,8 +60,7 @@ TAGGERS: Mapping[str, type[WordTagger] | type[ContextTagger]] = {
 
 def path_of(name: str) -> Path:
     """Path of the file of a bundled model."""
-    if name not in BUNDLED:
-        raise ValueError(f"name must be one of {', '.join(BUNDLED)}, got {name!r}")
+    check_choice("name", name, BUNDLED)
     return WEIGHTS / f"{name}.safetensors"
 
 

@@ -188,7 +188,7 @@ def fit_nearest_neighbour(split: Split) -> "NearestNeighbour":
     return NearestNeighbour(
         responses=tuple(best[user][0] for user in users),
         counter=counter,
-        known=counter.transform([user.split() for user in users]),
+        counts=counter.transform([user.split() for user in users]),
         lengths=np.array([len(set(user.split())) for user in users]),
     )
 
@@ -203,7 +203,7 @@ class NearestNeighbour:
         What each of U utterances was followed by most often; the most frequent pair comes first.
     counter
         Turns words into counts.
-    known
+    counts
         The words of each utterance, (U, V).
     lengths
         How many words it has, (U,).
@@ -211,7 +211,7 @@ class NearestNeighbour:
 
     responses: tuple[str, ...]
     counter: CountVectorizer
-    known: Any
+    counts: Any
     lengths: np.ndarray
 
     def answer(self, examples: Sequence[Example]) -> list[str]:
@@ -220,7 +220,7 @@ class NearestNeighbour:
         words = [user.split() for user in users]
         # excerpt: nearest neighbour
         # words in common, as a share of the words of both
-        shared = (self.counter.transform(words) @ self.known.T).toarray()  # (N, U)
+        shared = (self.counter.transform(words) @ self.counts.T).toarray()  # (N, U)
         sizes = np.array([len(set(each)) for each in words])
         best = np.argmax(shared / (sizes[:, None] + self.lengths - shared), axis=1)
         # end excerpt

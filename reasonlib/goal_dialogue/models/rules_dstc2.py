@@ -110,7 +110,7 @@ class Dstc2State:
     last: str = ""
 
     @property
-    def known(self) -> dict[str, str]:
+    def constraints(self) -> dict[str, str]:
         """The wishes that have a value."""
         return {slot: value for slot, value in sorted(self.wishes.items()) if value != ANY}
 
@@ -232,9 +232,9 @@ class Dstc2Rules:
         """Name the best place that was not named yet, or say that there is none."""
         left = [restaurant for restaurant in state.facts if restaurant not in state.named]
         if not left:
-            return _NONE[tuple(state.known)].format(**state.known)
+            return _NONE[tuple(state.constraints)].format(**state.constraints)
         best = max(left, key=lambda restaurant: int(state.facts[restaurant].get("R_rating", "0")))
-        return self._describe(state, best, tuple(state.known))
+        return self._describe(state, best, tuple(state.constraints))
 
     def _act(self, state: Dstc2State) -> str:
         """After a new wish: ask for another, or call."""
@@ -249,7 +249,7 @@ class Dstc2Rules:
 
     def _call(self, state: Dstc2State) -> str:
         blank = {"food": "R_cuisine", "area": "R_location", "price": "R_price"}
-        return " ".join(["api_call", *(state.known.get(slot, name) for slot, name in blank.items())])
+        return " ".join(["api_call", *(state.constraints.get(slot, name) for slot, name in blank.items())])
 
     def _repeat(self, state: Dstc2State) -> str:
         """Ask again, or for the first wish without a value."""

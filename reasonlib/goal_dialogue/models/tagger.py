@@ -29,6 +29,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from reasonlib.arguments import check_at_least
 from reasonlib.goal_dialogue.data.example import TYPES
 from reasonlib.training import seeded
 from reasonlib.training.batching import mask_of, pad
@@ -123,9 +124,7 @@ class TaggerConfig:
     context: int = 32  # cells of each direction over the words of a sentence
 
     def __post_init__(self) -> None:
-        for name in ("letter", "width", "context"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "letter", "width", "context")
 
 
 def lstm_step(

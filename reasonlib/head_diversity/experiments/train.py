@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from reasonlib import training
+from reasonlib.arguments import check_at_least
 from reasonlib.head_diversity.data.pairs import EncodedPair, PairBatch, pair_batches
 from reasonlib.head_diversity.data.text import shuffled
 from reasonlib.head_diversity.models.diversity import collect_heads
@@ -58,9 +59,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "betas", tuple(self.betas))
-        for name in ("epochs", "batch"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "epochs", "batch")
 
     @property
     def penalties(self) -> Penalties:

@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional
 
+from reasonlib.arguments import check_at_least
 from reasonlib.head_diversity.models.hooks import record_heads, record_projections
 from reasonlib.nn import hsic
 
@@ -44,9 +45,7 @@ class Penalties:
     orthogonality: float = 0.0  # lambda of eq. 4.8
 
     def __post_init__(self) -> None:
-        for name in ("hsic", "orthogonality"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} must be at least 0, got {getattr(self, name)}")
+        check_at_least(self, 0, "hsic", "orthogonality")
 
     def __bool__(self) -> bool:
         return bool(self.hsic or self.orthogonality)

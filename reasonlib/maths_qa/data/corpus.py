@@ -12,6 +12,7 @@ Nothing is trained on it by default: the generator that made it draws the same k
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from reasonlib.arguments import check_choice
 from reasonlib.errors import DataError
 from reasonlib.maths_qa.data.example import DIFFICULTIES, LONGEST_ANSWER, LONGEST_QUESTION, Problem
 from reasonlib.maths_qa.data.vocabulary import CHARACTERS
@@ -43,8 +44,7 @@ def read(folder: Path | str, part: str, modules: Iterable[str] | None = None) ->
     DataError
         If a file is missing or a line is damaged.
     """
-    if part not in PARTS:
-        raise ValueError(f"part must be one of {', '.join(PARTS)}, got {part!r}")
+    check_choice("part", part, PARTS)
     directory = Path(folder) / part
     names = sorted(path.stem for path in directory.glob("*.txt")) if modules is None else list(modules)
     if not names:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
+from reasonlib.arguments import check_choice
 from reasonlib.maths_qa.data.encoding import Encoded
 from reasonlib.maths_qa.data.example import Problem
 from reasonlib.maths_qa.data.modules import EXTRAPOLATION, MODULES
@@ -94,8 +95,7 @@ def load(
     UserError
         If the generator is not installed.
     """
-    if data not in DATA:
-        raise ValueError(f"data must be one of {', '.join(DATA)}, got {data!r}")
+    check_choice("data", data, DATA)
     tests = {
         part: [_draw(module, count, tested, _SEEDS[part]) for module in modules]
         for part, count in (("valid", valid), ("test", test))

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from reasonlib.arguments import check_choice
+
 __all__ = ["DIFFICULTIES", "LONGEST_ANSWER", "LONGEST_QUESTION", "Problem"]
 
 LONGEST_QUESTION = 160  # characters; the generator draws again where a question is longer
@@ -31,5 +33,4 @@ class Problem:
     difficulty: str
 
     def __post_init__(self) -> None:
-        if self.difficulty not in DIFFICULTIES:
-            raise ValueError(f"difficulty must be one of {', '.join(DIFFICULTIES)}, got {self.difficulty!r}")
+        check_choice("difficulty", self.difficulty, DIFFICULTIES)

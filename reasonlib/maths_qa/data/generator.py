@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from reasonlib.arguments import check_choice
 from reasonlib.maths_qa.data.compatibility import load_generator
 from reasonlib.maths_qa.data.example import DIFFICULTIES, LONGEST_ANSWER, LONGEST_QUESTION, Problem
 from reasonlib.maths_qa.data.modules import EXTRAPOLATION, MODULES
@@ -63,11 +64,9 @@ def simulate(module: str, questions: int, *, seed: int = 0, difficulty: str = "e
 
 def check_request(module: str, questions: int, difficulty: str) -> None:
     """Raise a ValueError if there is no such module or difficulty, or the number is negative."""
-    if difficulty not in DIFFICULTIES:
-        raise ValueError(f"difficulty must be one of {', '.join(DIFFICULTIES)}, got {difficulty!r}")
+    check_choice("difficulty", difficulty, DIFFICULTIES)
     names = EXTRAPOLATION if difficulty == "extrapolate" else MODULES
-    if module not in names:
-        raise ValueError(f"module must be one of {', '.join(names)}, got {module!r}")
+    check_choice("module", module, names)
     if questions < 0:
         raise ValueError(f"questions must be at least 0, got {questions}")
 

@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from reasonlib.arguments import check_choice
 from reasonlib.maths_qa.data.encoding import Joined
 from reasonlib.maths_qa.data.vocabulary import FIRST, MASK, SIZE, TOKENS, kind_of
 
@@ -48,8 +49,7 @@ class Masked(NamedTuple):
 
 def of_kind(joined: Joined, which: str) -> Bool[Tensor, "B T"]:
     """Mark the characters that may be asked for; [SOS], [EOS] and padding never are."""
-    if which not in WHICH:
-        raise ValueError(f"which must be one of {', '.join(WHICH)}, got {which!r}")
+    check_choice("which", which, WHICH)
     character = joined.tokens >= FIRST
     if which == "answers":
         return character & (joined.segments == 1)

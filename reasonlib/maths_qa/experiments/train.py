@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from reasonlib import training
+from reasonlib.arguments import check_at_least
 from reasonlib.maths_qa.data.datasets import Splits
 from reasonlib.maths_qa.data.encoding import Batch, Encoded, join
 from reasonlib.maths_qa.data.masking import IGNORED, WHICH, Masked, mask_pairs
@@ -69,9 +70,7 @@ class Recipe:
         for name, value, choices in (("start", self.start, STARTS), ("which", self.which, WHICH)):
             if value not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
-        for name in ("pre_steps", "steps", "batch", "every"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "pre_steps", "steps", "batch", "every")
         for name in ("pre_steps", "steps"):
             if getattr(self, name) % self.every:
                 raise ValueError(

@@ -11,6 +11,7 @@
 Nothing is tied: the copies are trained apart.
 """
 
+from reasonlib.arguments import check_choice
 from reasonlib.maths_qa.models.qa_mlm import MaskedModel
 from reasonlib.maths_qa.models.transformer import Solver
 from reasonlib.nn import DecoderLayer, EncoderLayer
@@ -37,8 +38,7 @@ def initialise_solver(solver: Solver, pretrained: MaskedModel | None, start: str
     ValueError
         If the start is unknown, or the sizes differ.
     """
-    if start not in STARTS:
-        raise ValueError(f"start must be one of {', '.join(STARTS)}, got {start!r}")
+    check_choice("start", start, STARTS)
     if start == "scratch":
         return solver
     if pretrained is None or pretrained.config != solver.config:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
+from reasonlib.arguments import check_choice
 from reasonlib.modality_alignment.data.curriculum import PHASES
 from reasonlib.modality_alignment.data.encoding import Batch, build_vocabulary, encode
 from reasonlib.modality_alignment.data.example import VideoQuestion
@@ -64,8 +65,7 @@ def load_points(data: str, *, pairs: int, held_out: int, seed: int) -> tuple[Pai
     ValueError
         If there is no such set.
     """
-    if data not in SHARED:
-        raise ValueError(f"data must be one of {', '.join(SHARED)}, got {data!r}")
+    check_choice("data", data, SHARED)
     config = PointsConfig(pairs=pairs, held_out=held_out, shared=SHARED[data])
     return draw_points(config, seed=seed)
 

@@ -16,6 +16,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from reasonlib.arguments import check_at_least
+
 __all__ = ["PairedPoints", "PointsConfig", "draw_points"]
 
 
@@ -38,13 +40,10 @@ class PointsConfig:
     gap: float = 0.0  # distance that separates the two clouds, in standard deviations of class A
 
     def __post_init__(self) -> None:
-        for name in ("pairs", "held_out", "dimensions", "components"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "pairs", "held_out", "dimensions", "components")
         if not 0 <= self.shared <= 1:
             raise ValueError(f"shared must be from 0 to 1, got {self.shared}")
-        if self.gap < 0:
-            raise ValueError(f"gap must be at least 0, got {self.gap}")
+        check_at_least(self, 0, "gap")
 
 
 class PairedPoints(NamedTuple):

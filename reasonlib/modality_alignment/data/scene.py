@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from reasonlib.arguments import check_at_least
 from reasonlib.modality_alignment.data.example import PICTURE, Box, Region, Subtitle
 
 __all__ = [
@@ -55,9 +56,8 @@ class SceneConfig:
     camera: int = 0  # seed of the projection: the same for train, valid and test
 
     def __post_init__(self) -> None:
-        for name, least in (("frames_each", 1), ("features", 1), ("noise", 0), ("camera", 0)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        check_at_least(self, 1, "frames_each", "features")
+        check_at_least(self, 0, "noise", "camera")
 
 
 class Actor(NamedTuple):

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from reasonlib import training
+from reasonlib.arguments import check_choice
 from reasonlib.modality_alignment.data.datasets import load_points
 from reasonlib.modality_alignment.data.points import PairedPoints
 from reasonlib.modality_alignment.models.encoders import Embedded, PairedEncoders
@@ -52,8 +53,7 @@ class PointsRecipe:
     def __post_init__(self) -> None:
         if self.objective not in ("cosine", "none"):
             raise ValueError(f"objective must be cosine or none, got {self.objective!r}")
-        if self.alignment not in ALIGNMENTS:
-            raise ValueError(f"alignment must be one of {', '.join(ALIGNMENTS)}, got {self.alignment!r}")
+        check_choice("alignment", self.alignment, ALIGNMENTS)
         if min(self.epochs, self.batch_size, self.measured) < 1 or self.warmup_steps < 0:
             raise ValueError("epochs, batch_size and measured must be at least 1, warmup_steps at least 0")
 

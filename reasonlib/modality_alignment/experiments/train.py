@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from reasonlib import training
+from reasonlib.arguments import check_at_least, check_choice
 from reasonlib.modality_alignment.data.curriculum import PHASES
 from reasonlib.modality_alignment.data.datasets import QuestionSet, load_questions
 from reasonlib.modality_alignment.data.encoding import Batch, select
@@ -69,11 +70,10 @@ class Recipe:
     restore_best: bool = True
 
     def __post_init__(self) -> None:
-        if self.alignment not in ALIGNMENTS:
-            raise ValueError(f"alignment must be one of {', '.join(ALIGNMENTS)}, got {self.alignment!r}")
-        for name, least in (("samples", 2), ("epochs", 1), ("batch_size", 1), ("warmup_steps", 0)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        check_choice("alignment", self.alignment, ALIGNMENTS)
+        check_at_least(self, 2, "samples")
+        check_at_least(self, 1, "epochs", "batch_size")
+        check_at_least(self, 0, "warmup_steps")
 
 
 def build(settings: Any, *, vocabulary: int, features: int, seed: int) -> System:

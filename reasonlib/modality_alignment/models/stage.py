@@ -23,6 +23,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from reasonlib.arguments import check_at_least
 from reasonlib.modality_alignment.data.encoding import Batch
 from reasonlib.modality_alignment.models.tvqa_abc import Stream
 from reasonlib.nn.attention import masked_softmax
@@ -59,14 +60,11 @@ class STAGEConfig:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "streams", tuple(self.streams))
-        for name in ("vocabulary", "embedding", "features", "bridge", "width"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "vocabulary", "embedding", "features", "bridge", "width")
         for name in ("kernel", "statement_kernel"):
             if getattr(self, name) < 1 or getattr(self, name) % 2 == 0:
                 raise ValueError(f"{name} must be odd and at least 1, got {getattr(self, name)}")
-        if self.extra < 0:
-            raise ValueError(f"extra must be at least 0, got {self.extra}")
+        check_at_least(self, 0, "extra")
         unknown = set(self.streams) - set(STREAMS)
         if unknown or not self.streams:
             raise ValueError(f"streams must be among {', '.join(STREAMS)}, got {list(self.streams)}")

@@ -21,6 +21,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from reasonlib.arguments import check_at_least
 from reasonlib.modality_alignment.data.encoding import Batch
 from reasonlib.modality_alignment.models.context_matching import match_context
 from reasonlib.modality_alignment.models.recurrent import compact, max_over_time, read_sequences
@@ -54,9 +55,7 @@ class TVQAConfig:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "streams", tuple(self.streams))
-        for name in ("vocabulary", "features", "embedding", "hidden", "matched"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "vocabulary", "features", "embedding", "hidden", "matched")
         unknown = set(self.streams) - set(STREAMS)
         if unknown or not self.streams:
             raise ValueError(f"streams must be among {', '.join(STREAMS)}, got {list(self.streams)}")

@@ -7,6 +7,7 @@ under its name, and set ``REASONLIB_DATA`` to that folder. A folder ``glue`` aro
 from collections.abc import Mapping
 
 from reasonlib import data
+from reasonlib.arguments import check_choice
 from reasonlib.data import Corpus
 from reasonlib.multi_task.data.example import Example
 from reasonlib.multi_task.data.glue import TASKS, read_file
@@ -95,8 +96,7 @@ def read(task: str, part: str) -> list[Example]:
     DataError
         If the corpus is not on this machine, or a line is malformed.
     """
-    if task not in TASKS:
-        raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}")
+    check_choice("task", task, TASKS)
     if part not in FILES[task]:
         raise ValueError(f"part of {task} must be one of {', '.join(FILES[task])}, got {part!r}")
     return read_file(task, data.locate(CORPORA[task]) / FILES[task][part])

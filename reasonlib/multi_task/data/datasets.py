@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from reasonlib.arguments import check_choice
 from reasonlib.multi_task.data.example import Example, Task
 from reasonlib.multi_task.data.simulator import TASKS, simulate
 
@@ -68,8 +69,7 @@ def load_simulated(
     ValueError
         If there is no such task, or a number is out of range.
     """
-    if task not in TASKS:
-        raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}")
+    check_choice("task", task, TASKS)
     count = SIZES.get(task, SIZES["entailment"]) if train is None else train
     return Splits(
         TASKS[task],

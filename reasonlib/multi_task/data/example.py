@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from reasonlib.arguments import check_choice
+
 __all__ = ["KINDS", "Example", "Task"]
 
 KINDS = ("single", "similarity", "pair", "ranking")
@@ -35,8 +37,7 @@ class Task:
     metric: str = "accuracy"
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
+        check_choice("kind", self.kind, KINDS)
         if (self.kind in ("single", "pair")) != (len(self.labels) >= 2):
             raise ValueError(f"a task of kind {self.kind!r} cannot have the labels {list(self.labels)}")
 

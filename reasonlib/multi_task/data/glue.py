@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 from pathlib import Path
 
+from reasonlib.arguments import check_choice
 from reasonlib.multi_task.data.example import Example, Task
 from reasonlib.multi_task.data.tables import class_number, read_rows, real_number
 
@@ -57,8 +58,7 @@ def read_file(task: str, path: Path) -> list[Example]:
     DataError
         If the file cannot be read, has no header where it must have one, or a line is malformed.
     """
-    if task not in _READERS:
-        raise ValueError(f"task must be one of {', '.join(_READERS)}, got {task!r}")
+    check_choice("task", task, _READERS)
     return list(_READERS[task](path))
 
 

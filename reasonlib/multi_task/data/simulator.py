@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from reasonlib.arguments import check_choice
 from reasonlib.multi_task.data import stories
 from reasonlib.multi_task.data.events import Speaker, draw_event
 from reasonlib.multi_task.data.example import Example, Task
@@ -101,8 +102,7 @@ def simulate(
     >>> TASKS["inference"].labels[example.label], example.phenomenon
     ('contradiction', 'sibling')
     """
-    if task not in TASKS:
-        raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}")
+    check_choice("task", task, TASKS)
     if examples < 0:
         raise ValueError(f"examples must be at least 0, got {examples}")
     if not 0 <= noise <= 1:

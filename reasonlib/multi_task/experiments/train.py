@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Unpack
 import torch
 
 from reasonlib import training
+from reasonlib.arguments import check_at_least
 from reasonlib.multi_task.data.datasets import Splits
 from reasonlib.multi_task.data.encoding import Batch, EncodedExample, batches, collate, encode
 from reasonlib.multi_task.data.example import Example, Task
@@ -58,9 +59,7 @@ class Recipe:
     frozen: int = 0  # lower layers of the encoder that are not trained, and the lexicon with them
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch", "least_steps"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "epochs", "batch", "least_steps")
 
     @property
     def heads(self) -> HeadConfig:

@@ -29,6 +29,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from reasonlib.arguments import check_at_least
+
 __all__ = ["Answer", "AnswerConfig", "AnswerNetwork"]
 
 
@@ -49,9 +51,7 @@ class AnswerConfig:
     answer_dropout: float = 0.1  # of whole predictions; 0.1 in the authors' code
 
     def __post_init__(self) -> None:
-        for name in ("width", "classes", "steps"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "width", "classes", "steps")
         for name in ("dropout", "answer_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 0 and below 1, got {getattr(self, name)}")

@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib import training
+from reasonlib.arguments import check_choice
 from reasonlib.multi_task.data.encoding import Batch
 from reasonlib.multi_task.data.example import Task
 from reasonlib.multi_task.models.answer_network import Answer, AnswerConfig, AnswerNetwork
@@ -54,9 +55,8 @@ class HeadConfig:
 
     def __post_init__(self) -> None:
         rankings = ("relevance", "scores", "classification")
-        for name, choices in (("pair", ("san", "linear")), ("ranking", rankings)):
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}")
+        check_choice("pair", self.pair, ("san", "linear"))
+        check_choice("ranking", self.ranking, rankings)
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
         if not self.gamma > 0:

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib import training
+from reasonlib.arguments import check_at_least
 from reasonlib.multi_task.data.encoding import EncodedExample, collate, encode
 from reasonlib.multi_task.data.example import Example
 from reasonlib.multi_task.data.simulator import Text
@@ -52,9 +53,7 @@ class PretrainingConfig:
     share: float = 0.15  # of the words, masked
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "epochs", "batch")
         if not 0 < self.share < 1:
             raise ValueError(f"share must be between 0 and 1, got {self.share}")
 

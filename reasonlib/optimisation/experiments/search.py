@@ -2,6 +2,7 @@
 
 import torch
 
+from reasonlib.arguments import check_choice
 from reasonlib.optimisation.experiments.measures import mean_loss
 from reasonlib.optimisation.models.losses import cross_entropy
 from reasonlib.optimisation.models.network import Examples, Network, accuracy, digits, gradient
@@ -34,8 +35,7 @@ def search(
         The best classifier, and ``(looks so far, best loss so far)`` at each improvement.
     """
     ways = ("random", "stepping", "each-weight", "gradient")
-    if way not in ways:
-        raise ValueError(f"way must be one of {', '.join(ways)}, got {way!r}")
+    check_choice("way", way, ways)
     draw = torch.Generator().manual_seed(seed)
     model = Network("ReLU", depth=0, seed=seed)
     weights = list(model.parameters())

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from reasonlib import data
+from reasonlib.arguments import check_choice
 from reasonlib.data import Corpus
 from reasonlib.errors import DataError
 from reasonlib.state_tracking.data.cleaning import clean_state
@@ -61,8 +62,7 @@ def read(part: str, *, clean: bool = True) -> list[Dialogue]:
     DataError
         If the corpus is not on this machine, or a line is malformed.
     """
-    if part not in PARTS:
-        raise ValueError(f"part must be one of {', '.join(PARTS)}, got {part!r}")
+    check_choice("part", part, PARTS)
     return read_table(data.locate(CORPORA["multiwoz"]) / PARTS[part], clean=clean)
 
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from reasonlib.arguments import check_choice
 from reasonlib.state_tracking.data import corpus
 from reasonlib.state_tracking.data.example import Dialogue
 from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
@@ -49,8 +50,7 @@ def load(data: str, *, train: int, valid: int, test: int, inherit: float = 0.8, 
     DataError
         If the real set is not on this machine.
     """
-    if data not in DATA:
-        raise ValueError(f"data must be one of {', '.join(DATA)}, got {data!r}")
+    check_choice("data", data, DATA)
     counts = {"train": train, "valid": valid, "test": test}
     parts: dict[str, tuple[Dialogue, ...]] = {}
     for part, count in counts.items():

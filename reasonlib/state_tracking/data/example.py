@@ -11,6 +11,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from reasonlib.arguments import check_choice
 from reasonlib.state_tracking.data.ontology import is_pair
 
 __all__ = ["ORIGINS", "Dialogue", "Origin", "Turn"]
@@ -51,8 +52,7 @@ class Origin:
     distance: int = 0
 
     def __post_init__(self) -> None:
-        if self.kind not in ORIGINS:
-            raise ValueError(f"kind must be one of {', '.join(ORIGINS)}, got {self.kind!r}")
+        check_choice("kind", self.kind, ORIGINS)
         if (self.kind == "inherited") != (self.source is not None):
             raise ValueError(
                 f"source must be given for 'inherited' alone, got {self.source!r} with {self.kind!r}"

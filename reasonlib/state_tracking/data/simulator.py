@@ -18,6 +18,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from reasonlib.arguments import check_choice
 from reasonlib.state_tracking.data.example import Dialogue, Origin, Turn
 from reasonlib.state_tracking.data.ontology import DONTCARE, domain_of, slot_of
 from reasonlib.state_tracking.data.phrases import (
@@ -67,8 +68,7 @@ class SimulatorConfig:
     unseen: bool = False  # names come from the places that training never shows
 
     def __post_init__(self) -> None:
-        if self.size not in SIZES:
-            raise ValueError(f"size must be one of {', '.join(SIZES)}, got {self.size!r}")
+        check_choice("size", self.size, SIZES)
         for name in (
             "inherit",
             "dontcare",

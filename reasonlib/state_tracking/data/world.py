@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from reasonlib.arguments import check_choice
+
 __all__ = ["NAME_WORDS", "SIZES", "Place", "World", "make_world"]
 
 AREAS = ("centre", "north", "south", "east", "west")
@@ -88,8 +90,7 @@ def make_world(size: str = "small") -> World:
     ValueError
         If `size` is not one of `SIZES`.
     """
-    if size not in SIZES:
-        raise ValueError(f"size must be one of {', '.join(SIZES)}, got {size!r}")
+    check_choice("size", size, SIZES)
     names, foods, towns, times = SIZES[size]
     draw = random.Random(f"city:{size}")
     seen, unseen = {}, {}

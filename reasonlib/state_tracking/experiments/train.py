@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from reasonlib import training
+from reasonlib.arguments import check_at_least
 from reasonlib.state_tracking.data.datasets import Splits, load
 from reasonlib.state_tracking.data.encoding import (
     Candidates,
@@ -78,9 +79,7 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.system not in ("tracker", "pairwise", "span", "copy"):
             raise ValueError(f"system must be tracker, pairwise, span or copy, got {self.system!r}")
-        for name in ("epochs", "batch", "accumulate", "curriculum_batch"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "epochs", "batch", "accumulate", "curriculum_batch")
         if self.turns_per_dialogue is not None and self.turns_per_dialogue < 1:
             raise ValueError(f"turns_per_dialogue must be at least 1 or None, got {self.turns_per_dialogue}")
         if not 0 <= self.curriculum_share < 1:

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib import training
+from reasonlib.arguments import check_at_least
 from reasonlib.state_tracking.data.encoding import EncodedTurn, collate
 from reasonlib.state_tracking.data.ontology import DOMAINS, DONTCARE, NONE, PAIRS, SLOTS, domain_of, slot_of
 from reasonlib.training.batching import pad
@@ -42,9 +43,7 @@ class CopyConfig:
     longest: int = 4  # M, words of a value, the end mark included
 
     def __post_init__(self) -> None:
-        for name in ("words", "width", "longest"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "words", "width", "longest")
 
 
 class CopyBatch(NamedTuple):

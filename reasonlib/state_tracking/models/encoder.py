@@ -23,6 +23,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from reasonlib.arguments import check_choice
 from reasonlib.errors import UserError
 from reasonlib.state_tracking.data.example import Dialogue
 from reasonlib.state_tracking.data.ontology import DOMAINS, PAIRS, SLOTS, domain_of, slot_of
@@ -164,8 +165,7 @@ class DSCEncoder(nn.Module):
         self, encoder: Any, *, layout: str = "merge", blocked: bool = False, longest: int = 512, seed: int = 0
     ) -> None:
         super().__init__()
-        if layout not in LAYOUTS:
-            raise ValueError(f"layout must be one of {', '.join(LAYOUTS)}, got {layout!r}")
+        check_choice("layout", layout, LAYOUTS)
         self.encoder: Any = encoder
         self.layout, self.blocked = layout, blocked
         words = encoder.get_input_embeddings()

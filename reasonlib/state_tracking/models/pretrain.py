@@ -19,6 +19,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from reasonlib import training
+from reasonlib.arguments import check_at_least
 from reasonlib.state_tracking.data.encoding import TurnTokens
 from reasonlib.state_tracking.data.example import Dialogue
 from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
@@ -50,9 +51,7 @@ class PretrainingConfig:
     share: float = 0.2  # of the words, masked
 
     def __post_init__(self) -> None:
-        for name in ("steps", "tokens", "window"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "steps", "tokens", "window")
         for name in ("first", "share"):
             if not 0 < getattr(self, name) < 1:
                 raise ValueError(f"{name} must be between 0 and 1, got {getattr(self, name)}")

@@ -19,6 +19,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from reasonlib.arguments import check_choice
 from reasonlib.state_tracking.data.encoding import UNSCORED, Candidates, TurnBatch
 from reasonlib.state_tracking.models.encoder import DSCEncoder, Encoded
 
@@ -79,8 +80,7 @@ class Tracker(nn.Module):
         self, encoder: DSCEncoder, candidates: Candidates, *, gate: str = "two", seed: int = 0
     ) -> None:
         super().__init__()
-        if gate not in GATES:
-            raise ValueError(f"gate must be one of {', '.join(GATES)}, got {gate!r}")
+        check_choice("gate", gate, GATES)
         self.encoder, self.candidates = encoder, candidates
         pairs, most = len(candidates.sizes), max(candidates.sizes)
         cls = encoder.encoder.config.hidden_size

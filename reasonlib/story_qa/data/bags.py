@@ -13,6 +13,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from reasonlib.arguments import check_choice
+
 __all__ = ["ENCODINGS", "position_bags_as_released", "sentence_bags"]
 
 
@@ -51,8 +53,7 @@ def sentence_bags(
     ValueError
         If the encoding is unknown.
     """
-    if encoding not in ENCODINGS:
-        raise ValueError(f"encoding must be one of {', '.join(ENCODINGS)}, got {encoding!r}")
+    check_choice("encoding", encoding, ENCODINGS)
     # excerpt: bags
     bags = np.zeros((len(sentences), 2, vocabulary), dtype=np.float32)  # P and Q
     for row, sentence in enumerate(sentences):

@@ -187,34 +187,35 @@ def parse(lines: Iterable[str], name: str, task: int) -> list[Example]:
     return examples
 
 
-def _numbered(line: str, where: str) -> tuple[int, str]:
+def _numbered(line: str, location: str) -> tuple[int, str]:
     """Part a line into its ID and its text."""
     head, _, text = line.partition(" ")
     if not (head.isascii() and head.isdigit() and text.strip()):
         raise DataError(
-            f"{where}: expected 'ID text', got {excerpt(line)}; start the line with its number in the story"
+            f"{location}: expected 'ID text', got {excerpt(line)}; "
+            "start the line with its number in the story"
         )
     return int(head), text
 
 
 def _question(
-    text: str, where: str, position: Mapping[int, int]
+    text: str, location: str, position: Mapping[int, int]
 ) -> tuple[str, tuple[str, ...], tuple[int, ...]]:
     """Part a line into a question, its answer, and the positions of the sentences that support it."""
     question, *rest = text.split("\t")
     answer = tuple(part.strip() for part in rest[0].split(","))
     if not question.strip() or not all(answer):
         raise DataError(
-            f"{where}: question without an answer; write 'question?<tab>answer<tab>supporting IDs'"
+            f"{location}: question without an answer; write 'question?<tab>answer<tab>supporting IDs'"
         )
     if len(rest) > 2:
-        raise DataError(f"{where}: {len(rest) + 1} fields, expected question, answer and supporting IDs")
+        raise DataError(f"{location}: {len(rest) + 1} fields, expected question, answer and supporting IDs")
     support = []
     for token in rest[1].split() if len(rest) == 2 else ():
         index = position.get(int(token)) if token.isascii() and token.isdigit() else None
         if index is None:
             raise DataError(
-                f"{where}: supporting ID {token!r} names no sentence before this question; "
+                f"{location}: supporting ID {token!r} names no sentence before this question; "
                 "use the IDs of sentences of the same story"
             )
         support.append(index)

@@ -34,7 +34,7 @@ def answers(examples: Iterable[Example]) -> Counter[str]:
     return Counter(",".join(example.answer) for example in examples)
 
 
-def total_variation(one: Mapping[str, float], two: Mapping[str, float]) -> float:
+def total_variation(first: Mapping[str, float], second: Mapping[str, float]) -> float:
     """Half the summed difference of two histograms, each scaled to sum to one.
 
     Returns
@@ -45,9 +45,9 @@ def total_variation(one: Mapping[str, float], two: Mapping[str, float]) -> float
     >>> total_variation({"yes": 1, "no": 1}, {"yes": 3, "no": 1})
     0.25
     """
-    total_one, total_two = sum(one.values()), sum(two.values())
+    totals = sum(first.values()), sum(second.values())
     difference = math.fsum(
-        abs(one.get(key, 0) / total_one - two.get(key, 0) / total_two) for key in {*one, *two}
+        abs(first.get(key, 0) / totals[0] - second.get(key, 0) / totals[1]) for key in {*first, *second}
     )
     return min(1.0, 0.5 * difference)
 

@@ -71,13 +71,13 @@ class StoryTokens:
     def __init__(self, tokenizer: Any, longest: int = LONGEST) -> None:
         self.tokenizer = tokenizer
         self.longest = longest
-        self.known: dict[str, list[int]] = {}
+        self.cache: dict[str, list[int]] = {}
 
     def sentence(self, text: str) -> list[int]:
         """Give the token ids of one sentence, without marks."""
-        ids = self.known.get(text)
+        ids = self.cache.get(text)
         if ids is None:
-            ids = self.known[text] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+            ids = self.cache[text] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         return ids
 
     def pair(self, question: str, story: Sequence[str]) -> Pair:

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from reasonlib import training
+from reasonlib.arguments import check_at_least
 from reasonlib.story_qa.data.datasets import DATA, load, version
 from reasonlib.story_qa.data.encoding import EvidenceBatch, StorySet, evidence_batch
 from reasonlib.story_qa.data.example import TASKS
@@ -43,8 +44,7 @@ class EvidenceRecipe(SentenceRecipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.evidence_loss_weight < 0:
-            raise ValueError(f"evidence_loss_weight must be at least 0, got {self.evidence_loss_weight}")
+        check_at_least(self, 0, "evidence_loss_weight")
 
 
 def evidence_loss(output: EvidenceReaderOutput, batch: EvidenceBatch, weight: float) -> Float[Tensor, ""]:

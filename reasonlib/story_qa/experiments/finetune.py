@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib import training
+from reasonlib.arguments import check_at_least
 from reasonlib.story_qa.data.datasets import DATA, load, version
 from reasonlib.story_qa.data.example import TASKS
 from reasonlib.story_qa.data.tokens import LabelledPairs, PairSet, StoryTokens, answer_classes
@@ -35,8 +36,7 @@ class FineTuningRecipe:
     clip: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.tokens < 1:
-            raise ValueError(f"tokens must be at least 1, got {self.tokens}")
+        check_at_least(self, 1, "tokens")
         if not 0 <= self.warmup < 1:
             raise ValueError(f"warmup must be between 0 and 1, got {self.warmup}")
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib import training
+from reasonlib.arguments import check_at_least
 from reasonlib.story_qa.data.datasets import DATA, Splits, load, version
 from reasonlib.story_qa.data.encoding import Batch, StorySet
 from reasonlib.story_qa.data.example import TASKS
@@ -53,12 +54,10 @@ class SentenceRecipe:
     practice: float | None = None  # the floor of `practice_shares`; None: every question once an epoch
 
     def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, got {self.batch_size}")
+        check_at_least(self, 1, "batch_size")
         if not 0 <= self.warmup < 1:
             raise ValueError(f"warmup must be between 0 and 1, got {self.warmup}")
-        if self.noise < 0:
-            raise ValueError(f"noise must be at least 0, got {self.noise}")
+        check_at_least(self, 0, "noise")
         if self.practice is not None and not self.practice > 0:
             raise ValueError(f"practice must be above 0 or None, got {self.practice}")
 

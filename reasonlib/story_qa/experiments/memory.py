@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib import training
+from reasonlib.arguments import check_at_least
 from reasonlib.story_qa.data.datasets import DATA, Splits, load, version
 from reasonlib.story_qa.data.encoding import Batch, StorySet, build_vocabulary, encode
 from reasonlib.story_qa.data.example import TASKS
@@ -170,8 +171,7 @@ class Recipe:
     def __post_init__(self) -> None:
         if not 0 <= self.linear_start <= 1:
             raise ValueError(f"linear_start must be between 0 and 1, got {self.linear_start}")
-        if self.noise < 0:
-            raise ValueError(f"noise must be at least 0, got {self.noise}")
+        check_at_least(self, 0, "noise")
 
 
 def accuracy(model: MemoryNetwork, stories: StorySet) -> dict[str, float]:

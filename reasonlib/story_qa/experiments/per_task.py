@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from reasonlib import training
+from reasonlib.arguments import check_at_least
 from reasonlib.story_qa.data.datasets import DATA, load, version
 from reasonlib.story_qa.data.encoding import Batch, StorySet, build_vocabulary, encode_ordered
 from reasonlib.story_qa.data.example import TASKS
@@ -54,14 +55,12 @@ class RestartsRecipe:
     noise: float = 0.1  # share of empty slots put among the memories
 
     def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, got {self.batch_size}")
+        check_at_least(self, 1, "batch_size")
         if not 0 <= self.linear_start <= 1:
             raise ValueError(f"linear_start must be between 0 and 1, got {self.linear_start}")
         if self.clip <= 0:
             raise ValueError(f"clip must be above 0, got {self.clip}")
-        if self.noise < 0:
-            raise ValueError(f"noise must be at least 0, got {self.noise}")
+        check_at_least(self, 0, "noise")
 
     @property
     def linear_epochs(self) -> int:

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib import training
+from reasonlib.arguments import check_at_least
 from reasonlib.story_qa.data.example import Example
 from reasonlib.story_qa.data.masking import SPECIALS, UNSCORED, MaskedBatch, mask_tokens, next_sentence_pairs
 from reasonlib.story_qa.data.tokens import StoryTokens, stack
@@ -85,9 +86,7 @@ class PretrainingRecipe:
     share: float = 0.15  # of the words, hidden
 
     def __post_init__(self) -> None:
-        for name in ("steps", "tokens"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "steps", "tokens")
 
 
 def pretrain(

@@ -55,7 +55,7 @@ class MaskedWord(NamedTuple):
 
     Attributes
     ----------
-    place
+    position
         Where the word stands among the tokens of its `Pair`.
     word
         The word.
@@ -63,7 +63,7 @@ class MaskedWord(NamedTuple):
         The likeliest words, best first.
     """
 
-    place: int
+    position: int
     word: str
     guesses: tuple[Prediction, ...]
 
@@ -196,9 +196,9 @@ def mask_each_word(model: Any, tokenizer: Any, pair: Pair, *, top: int = 5) -> l
     ]
 
 
-def _masked(pair: Pair, place: int, mask: int) -> Pair:
+def _masked(pair: Pair, position: int, mask: int) -> Pair:
     tokens = list(pair.tokens)
-    tokens[place] = mask
+    tokens[position] = mask
     return pair._replace(tokens=tokens)
 
 
@@ -279,7 +279,7 @@ def attention_by_sentence(
     """
     model.eval()
     pairs = [tokens.pair(item.question, item.story) for item in examples]
-    order = sorted(range(len(pairs)), key=lambda place: len(pairs[place].tokens))
+    order = sorted(range(len(pairs)), key=lambda index: len(pairs[index].tokens))
     result: list[np.ndarray] = [np.empty(0)] * len(pairs)
     for start in range(0, len(order), size):
         some = order[start : start + size]

@@ -83,12 +83,14 @@ class ComparingLayer(nn.Module):
             self.attention.output.weight.copy_(carry * self.attention.value.weight.T)
             # end excerpt
 
-    def bias(self, told: Bool[Tensor, "B T"]) -> Float[Tensor, "B H T T"]:
+    def bias(self, filled: Bool[Tensor, "B T"]) -> Float[Tensor, "B H T T"]:
         """Score each distance; what is hidden gets less than any score can make good, empty slots least."""
-        positions = torch.arange(told.shape[1], device=told.device)
+        positions = torch.arange(filled.shape[1], device=filled.device)
         offsets = positions[:, None] - positions + self.distance.shape[1] // 2
-        bias = self.distance[:, offsets].masked_fill(torch.eye(len(positions), device=told.device) > 0, -1e8)
-        return bias.masked_fill(~told[:, None, None], -1e9)  # so that a question alone looks at itself
+        bias = self.distance[:, offsets].masked_fill(
+            torch.eye(len(positions), device=filled.device) > 0, -1e8
+        )
+        return bias.masked_fill(~filled[:, None, None], -1e9)  # so that a question alone looks at itself
 
     def forward(
         self, x: Float[Tensor, "B T D"], bias: Float[Tensor, "B H T T"]

@@ -34,6 +34,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib import training
+from reasonlib.arguments import check_at_least
 from reasonlib.nn.positions import sinusoidal_positions
 from reasonlib.nn.transformer import EncoderLayer, PreNorm, TransformerConfig, initialise
 from reasonlib.story_qa.data.encoding import Batch
@@ -91,9 +92,8 @@ class SentenceReaderConfig:
     slots: int = 130  # S at most; older sentences are forgotten
 
     def __post_init__(self) -> None:
-        for name, lowest in (("answers", 2), ("steps", 1), ("heads", 1), ("hidden", 1), ("slots", 1)):
-            if getattr(self, name) < lowest:
-                raise ValueError(f"{name} must be at least {lowest}, got {getattr(self, name)}")
+        check_at_least(self, 2, "answers")
+        check_at_least(self, 1, "steps", "heads", "hidden", "slots")
 
 
 class SentenceReaderOutput(NamedTuple):

@@ -19,6 +19,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from reasonlib.arguments import check_at_least
 from reasonlib.nn.attention import masked_softmax
 from reasonlib.nn.memory import Reading, masked_identity, read_shared
 from reasonlib.story_qa.data.encoding import Batch
@@ -84,9 +85,7 @@ class MemoryConfig:
     init_std: float = 0.1  # standard deviation of the first weights
 
     def __post_init__(self) -> None:
-        for name in ("vocabulary", "width", "hops", "slots"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "vocabulary", "width", "hops", "slots")
         if self.tying not in ("adjacent", "layerwise"):
             raise ValueError(f"tying must be adjacent or layerwise, got {self.tying!r}")
         if not 0 <= self.rectified <= 1:

@@ -15,6 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from reasonlib.arguments import check_choice
 from reasonlib.errors import UserError
 from reasonlib.story_qa.data.bags import ENCODINGS
 from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
@@ -154,8 +155,7 @@ def save_memory(
         raise ValueError(
             f"vocabulary must have the model's {model.config.vocabulary} words, got {len(vocabulary)}"
         )
-    if encoding not in ENCODINGS:
-        raise ValueError(f"encoding must be one of {', '.join(ENCODINGS)}, got {encoding!r}")
+    check_choice("encoding", encoding, ENCODINGS)
     return save_bundle(
         path,
         model,

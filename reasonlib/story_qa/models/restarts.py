@@ -25,6 +25,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from reasonlib.arguments import check_at_least
 from reasonlib.nn.memory import masked_identity
 from reasonlib.story_qa.data.encoding import Batch
 from reasonlib.story_qa.models.memory_network import Tying
@@ -47,9 +48,7 @@ class RestartsConfig:
     init_std: float = 0.1  # standard deviation of the first weights
 
     def __post_init__(self) -> None:
-        for name in ("vocabulary", "restarts", "width", "hops", "slots"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "vocabulary", "restarts", "width", "hops", "slots")
 
 
 def softmax_with_empty(

@@ -165,7 +165,7 @@ def guess_board(pair: Pair, hidden: Sequence[MaskedWord], tokenizer: Any, *, cho
         raise ValueError(f"chosen must be one of {len(hidden)} hidden words, got {chosen}")
     names = tokenizer.convert_ids_to_tokens(pair.tokens)
     own = "g" + hashlib.sha256(repr((names, hidden)).encode()).hexdigest()[:10]
-    numbers = {item.place: number for number, item in enumerate(hidden)}
+    numbers = {item.position: number for number, item in enumerate(hidden)}
     text, panels, rules = [], [], []
     for position, name in enumerate(names):
         if position not in numbers:

@@ -80,7 +80,8 @@ def gap_guesses(
         end = len(tokens.sentence(" ".join(sentences[: number + 1])))
         end += 1 if number < 3 else 2  # [CLS], and [SEP] after the third sentence
         hidden = max(
-            (item for item in board if item.word == word and item.place < end), key=lambda item: item.place
+            (item for item in board if item.word == word and item.position < end),
+            key=lambda item: item.position,
         )
         guesses = ", ".join(f"{guess.word} {guess.share:.2f}" for guess in hidden.guesses)
         lines.append(f"{word:8s} {guesses}")
@@ -107,7 +108,7 @@ def guesses_by_kind(model: Any, tokens: StoryTokens, *, stories: int) -> plottin
         token_names = tokens.tokenizer.convert_ids_to_tokens(pair.tokens)
         for hidden in probes.mask_each_word(model, tokens.tokenizer, pair, top=1):
             kind = next((kind for kind, group in KINDS.items() if hidden.word in group), "place")
-            if token_names[hidden.place - 1] == "?":
+            if token_names[hidden.position - 1] == "?":
                 kind = "answer"
             kinds[kind] += 1
             right[kind] += hidden.guesses[0].word == hidden.word

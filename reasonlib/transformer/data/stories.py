@@ -98,17 +98,17 @@ class _World:
         self.draw = draw
         self.people = draw.sample(NAMES, 3)
         self.things = draw.sample(OBJECTS, 3)
-        self.place: dict[str, tuple[str, int]] = {}  # person -> (place, sentence)
+        self.locations: dict[str, tuple[str, int]] = {}  # person -> (place, sentence)
         self.holder: dict[str, tuple[str, int]] = {}  # object -> (person, sentence)
         self.last = ""
 
-    def held(self, person: str) -> list[str]:
+    def carried_by(self, person: str) -> list[str]:
         return [thing for thing, (holder, _) in self.holder.items() if holder == person]
 
     def happen(self, number: int) -> Words:
         """Let something happen, and tell it."""
         draw, person = self.draw, self.draw.choice(self.people)
-        carried = self.held(person)
+        carried = self.carried_by(person)
         free = [thing for thing in self.things if thing not in self.holder]
         fate = draw.random()
         subject = self._called(person)
@@ -125,8 +125,8 @@ class _World:
             thing = draw.choice(free)
             self.holder[thing] = (person, number)
             return (*subject, draw.choice(TAKES), "the", thing, ".")
-        position = draw.choice([item for item in PLACES if item != self.place.get(person, ("",))[0]])
-        self.place[person] = (position, number)
+        position = draw.choice([item for item in PLACES if item != self.locations.get(person, ("",))[0]])
+        self.locations[person] = (position, number)
         return (*subject, draw.choice(MOVES), "to", "the", position, ".")
 
     def _called(self, person: str) -> Words:
@@ -136,12 +136,12 @@ class _World:
             return ("then", "she" if person in SHE else "he")
         return (person,)
 
-    def known(self) -> list[tuple[str, str, str, int]]:
+    def facts(self) -> list[tuple[str, str, str, int]]:
         """List what can be asked: kind, about whom or what, answer, supporting sentence."""
-        facts = [("person", person, position, since) for person, (position, since) in self.place.items()]
+        facts = [("person", person, position, since) for person, (position, since) in self.locations.items()]
         facts += [("holder", thing, person, since) for thing, (person, since) in self.holder.items()]
         for person in self.people:
-            if len(carried := self.held(person)) == 1:
+            if len(carried := self.carried_by(person)) == 1:
                 facts.append(("thing", person, carried[0], self.holder[carried[0]][1]))
         return facts
 
@@ -168,7 +168,7 @@ def _tell(draw: random.Random, shortest: int, longest: int, reports: int, kinds:
     while True:
         world = _World(draw)
         sentences = [world.happen(number) for number in range(draw.randint(shortest, longest))]
-        all_facts = world.known()
+        all_facts = world.facts()
         if facts := [fact for fact in all_facts if fact[0] in kinds]:
             kind = draw.choice(sorted({fact[0] for fact in facts}))
             kind, about, answer, since = draw.choice([fact for fact in facts if fact[0] == kind])

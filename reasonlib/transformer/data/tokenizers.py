@@ -36,13 +36,13 @@ class Text(NamedTuple):
     ----------
     name
         Of the text.
-    train, held
+    train, held_out
         Words, running.
     """
 
     name: str
     train: tuple[str, ...]
-    held: tuple[str, ...]
+    held_out: tuple[str, ...]
 
 
 @lru_cache(maxsize=1)
@@ -236,11 +236,11 @@ class Cut:
     words_lost: float
 
 
-def measure(cutter: Cutter, held: Sequence[str]) -> Cut:
+def measure(cutter: Cutter, held_out: Sequence[str]) -> Cut:
     """Cut held-out words and count."""
-    if not held:
-        raise ValueError("held must have at least one word, got none")
-    counts = Counter(held)
+    if not held_out:
+        raise ValueError("held_out must have at least one word, got none")
+    counts = Counter(held_out)
     tokens = unknown = lost = 0
     for word, count in counts.items():
         cut = cutter.cut([word])
@@ -250,7 +250,7 @@ def measure(cutter: Cutter, held: Sequence[str]) -> Cut:
     return Cut(
         name=cutter.name,
         vocabulary=cutter.vocabulary,
-        length=tokens / len(held),
+        length=tokens / len(held_out),
         unknown=unknown / tokens,
-        words_lost=lost / len(held),
+        words_lost=lost / len(held_out),
     )

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from reasonlib import training
+from reasonlib.arguments import check_at_least
 from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
 from reasonlib.training import RunOptions
 from reasonlib.training.vocabulary import Vocabulary
@@ -43,9 +44,7 @@ class PretrainingRecipe:
     following: bool = True  # next sentence prediction
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "steps", "batch")
         if not (self.masked or self.following):
             raise ValueError("masked or following must be true: there is nothing to learn")
 

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib import training
+from reasonlib.arguments import check_at_least
 from reasonlib.nn import decoding
 from reasonlib.training import RunOptions
 from reasonlib.training.batching import pad
@@ -159,9 +160,7 @@ class Recipe:
     warmup: float = 0.1  # share of the steps over which the rate rises; it then falls to zero
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "steps", "batch")
         if not 0 <= self.warmup < 1:
             raise ValueError(f"warmup must be at least 0 and below 1, got {self.warmup}")
 

@@ -11,7 +11,7 @@ def run_tokenising(trial: Trial) -> dict[str, float]:
     """Learn a way to cut words from one part of a text and measure it on the other."""
     settings = trial.settings
     text = tokenizers.news() if trial.data == "news" else tokenizers.stories()
-    train, held_out = text.train[: settings["words"]], text.held[: settings["words"]]
+    train, held_out = text.train[: settings["words"]], text.held_out[: settings["words"]]
     if settings["how"] == "characters":
         cutter = tokenizers.characters(train)
     elif settings["how"] == "words":
@@ -35,7 +35,7 @@ def _version_of_texts(name: str) -> str | None:
         text = tokenizers.news()
     except OSError:
         return None
-    return sha256(" ".join((*text.train, *text.held)).encode()).hexdigest()[:12]
+    return sha256(" ".join((*text.train, *text.held_out)).encode()).hexdigest()[:12]
 
 
 TOKENISING = Experiment(

@@ -17,6 +17,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from reasonlib.arguments import check_choice
 from reasonlib.nn import (
     Decoded,
     Decoder,
@@ -149,17 +150,7 @@ class NoCausalMask(nn.Module):
         past: tuple[Past, ...] | None = None,
     ) -> Decoded:
         """Decode without the causal mask."""
-        states, attention, memory_attention, kept = [x], [], [], []
-        for number, layer in enumerate(self.decoder.layers):
-            decoded = layer(x, memory, mask, memory_mask, None if past is None else past[number])
-            x = decoded.output
-            states.append(x)
-            attention.append(decoded.attention)
-            memory_attention.append(decoded.memory_attention)
-            kept.append(decoded.past)
-        return Decoded(
-            self.decoder.end(x), tuple(states), tuple(attention), tuple(memory_attention), tuple(kept)
-        )
+        return self.decoder.decode(x, memory, mask, memory_mask, past)
 
 
 # One part a function: changes the model in place ------------------------------------------------------------
@@ -234,7 +225,6 @@ def without(model: nn.Module, part: str) -> nn.Module:
     ValueError
         If there is no such part, or the model does not have it.
     """
-    if part not in PARTS:
-        raise ValueError(f"part must be one of {', '.join(PARTS)}, got {part!r}")
+    check_choice("part", part, PARTS)
     PARTS[part](model)
     return model

@@ -15,6 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from reasonlib.arguments import check_choice
 from reasonlib.nn import Encoder, PostNorm, PreNorm, TransformerConfig
 from reasonlib.training import seeded
 
@@ -192,8 +193,7 @@ def gradient_norms(
     layers however deep the stack, inside the branch it is smaller and about the same in all.
     """
     residuals: dict[str, type[PostNorm] | type[PreNorm]] = {"post": PostNorm, "pre": PreNorm}
-    if norm not in residuals:
-        raise ValueError(f"norm must be one of {', '.join(residuals)}, got {norm!r}")
+    check_choice("norm", norm, residuals)
     config = TransformerConfig(
         layers=layers, width=width, heads=heads, hidden=hidden, dropout=0.0, residual=residuals[norm]
     )

@@ -26,6 +26,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
+from reasonlib.arguments import check_at_least
 from reasonlib.nn import Encoded, Encoder, LearnedPositions, PostNorm, TransformerConfig, padding_mask
 from reasonlib.training import seeded
 from reasonlib.transformer.data.pairs import MASK, Pairs
@@ -52,9 +53,7 @@ class BertConfig:
     dropout: float = 0.0  # 0.1 in the source; every story of pre-training is new
 
     def __post_init__(self) -> None:
-        for name in ("vocabulary", "longest", "layers", "width", "heads", "hidden"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "vocabulary", "longest", "layers", "width", "heads", "hidden")
         if self.width % self.heads:
             raise ValueError(f"width must be a multiple of heads={self.heads}, got {self.width}")
 

@@ -53,9 +53,9 @@ class PretrainedEncoder(NamedTuple):
 
 
 class Guess(NamedTuple):
-    """What could stand at a hidden word: its place, and the likeliest words with their probabilities."""
+    """What could stand at a hidden word: its position, and the likeliest words with their probabilities."""
 
-    place: int
+    position: int
     words: tuple[tuple[str, float], ...]
 
 

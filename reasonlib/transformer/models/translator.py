@@ -21,6 +21,7 @@ from typing import NamedTuple
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from reasonlib.arguments import check_at_least, check_choice
 from reasonlib.nn import (
     Decoded,
     Decoder,
@@ -62,12 +63,9 @@ class TranslatorConfig:
     dropout: float = 0.0  # 0.1 in the source; the tasks are small and training is short
 
     def __post_init__(self) -> None:
-        for name in ("vocabulary", "longest", "layers", "width", "heads", "hidden"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        for name, choices in (("positions", POSITIONS), ("norm", RESIDUALS)):
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}")
+        check_at_least(self, 1, "vocabulary", "longest", "layers", "width", "heads", "hidden")
+        check_choice("positions", self.positions, POSITIONS)
+        check_choice("norm", self.norm, RESIDUALS)
 
     @property
     def stack(self) -> TransformerConfig:

@@ -100,7 +100,7 @@ class Looker(Form):
             return
         words = written(self.text.value)
         self.token.options = [(f"{index + 1} {word}", index) for index, word in enumerate(words)]
-        self.token.value = inspection.guesses[0].place if inspection.guesses else 1
+        self.token.value = inspection.guesses[0].position if inspection.guesses else 1
         self.inspection = inspection
         self._show()
 

@@ -31,6 +31,7 @@ import numpy as np
 from jaxtyping import Int, UInt8
 from numpy import ndarray
 
+from reasonlib.arguments import check_choice
 from reasonlib.data.archives import what_is_wrong
 from reasonlib.errors import DataError, UserError
 from reasonlib.visual_iq.data.annotations import read_annotations
@@ -149,8 +150,7 @@ def released(answers: str = "raven", *, split: str | None = None, workers: int =
     The sets are shared by their authors on request or on personal drives, without a checksum, so none can be
     fetched by name.
     """
-    if answers not in FOLDERS:
-        raise ValueError(f"answers must be one of {', '.join(FOLDERS)}, got {answers!r}")
+    check_choice("answers", answers, FOLDERS)
     folder = os.environ.get("REASONLIB_DATA")
     for name in FOLDERS[answers]:
         if folder and (Path(folder) / name).is_dir():

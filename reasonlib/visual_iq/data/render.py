@@ -122,33 +122,33 @@ class _Sprites:
     """All that one place may show: `table` (type, size, colour, angle, h, w), drawn when first asked for."""
 
     def __init__(self, position: int):
-        self.place, self.window = position, _window(position)
+        self.position, self.window = position, _window(position)
         rows, columns = self.window
         shape = rows.stop - rows.start, columns.stop - columns.start
         self.table = np.zeros(
             (*SPRITE_SHAPE, *shape), dtype=np.uint8
         )  # takes memory as it fills: 229 MB for all places
         self.flat = self.table.reshape(-1, *shape)
-        self.known = np.zeros(SPRITE_SHAPE[:2], dtype=bool)
+        self.rendered = np.zeros(SPRITE_SHAPE[:2], dtype=bool)
 
     def draw(self, kind: int, size: int) -> None:
         """Draw an entity in all colours and at all angles."""
-        fill, edge = (mask.reshape(-1) for mask in _masks_of(self.place, kind + 1, size))
+        fill, edge = (mask.reshape(-1) for mask in _masks_of(self.position, kind + 1, size))
         fill = fill & ~edge
         ink = WHITE - np.array(COLOURS)[:, None, None]  # what a filling takes from white paper
         for angle in range(len(ANGLES)):
-            pixels, weights = _rotation_table(self.place, angle)
+            pixels, weights = _rotation_table(self.position, angle)
             black, grey = (weights * edge[pixels]).sum(0), (weights * fill[pixels]).sum(0)
             self.table[kind, size, :, angle] = WHITE - ((black * WHITE + grey * ink + 512) >> 10)
-        self.known[kind, size] = True
+        self.rendered[kind, size] = True
 
     def take(self, entities: Int[ndarray, "n A"]) -> UInt8[ndarray, "n h w"]:
         """Pictures of some entities."""
         kind, size, colour, angle = entities.astype(np.intp).T
         kind = kind - 1
-        if not self.known[kind, size].all():
+        if not self.rendered[kind, size].all():
             for missing in np.unique(np.stack([kind, size]), axis=1).T:
-                if not self.known[tuple(missing)]:
+                if not self.rendered[tuple(missing)]:
                     self.draw(*missing.tolist())
         return self.flat[
             ((kind * SPRITE_SHAPE[1] + size) * SPRITE_SHAPE[2] + colour) * SPRITE_SHAPE[3] + angle

@@ -23,6 +23,7 @@ from jaxtyping import Bool, Int
 from numpy import ndarray
 from numpy.random import Generator, SeedSequence
 
+from reasonlib.arguments import check_choice
 from reasonlib.visual_iq.data import distractors as answering
 from reasonlib.visual_iq.data import example, grammar, rule_solver
 from reasonlib.visual_iq.data.components import UNIFORM, EntityLists, stable_argsort, to_slots
@@ -82,8 +83,7 @@ def simulate(
     (100, 16, 9, 4)
     """
     index = example.configuration_index(configuration)
-    if answers not in answering.DISTRACTORS:
-        raise ValueError(f"answers must be one of {', '.join(answering.DISTRACTORS)}, got {answers!r}")
+    check_choice("answers", answers, answering.DISTRACTORS)
     if number < 1:
         raise ValueError(f"number must be at least 1, got {number}")
     if seed < 0:

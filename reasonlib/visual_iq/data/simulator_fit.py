@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from reasonlib.arguments import check_choice
 from reasonlib.visual_iq.data import rule_solver
 from reasonlib.visual_iq.data.example import (
     ATTRIBUTES,
@@ -290,8 +291,7 @@ def distances_to_public(problems: Problems, answers: str = "raven") -> list[Dist
     True
     """
     published = public_marginals()["answers"]
-    if answers not in published:
-        raise ValueError(f"answers must be one of {', '.join(published)}, got {answers!r}")
+    check_choice("answers", answers, published)
     distances = compare(question_table(problems), public_marginals()["questions"])
     distances += compare(answer_table(problems), published[answers])
     return sorted(distances, key=lambda item: -item.distance)

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from reasonlib import training
+from reasonlib.arguments import check_at_least
 from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
 from reasonlib.training import RunOptions
 from reasonlib.training.settings import construct
@@ -61,9 +62,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", tuple(self.weights))
-        for name in ("steps", "batch_size", "every"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "steps", "batch_size", "every")
         if len(self.weights) != len(CONFIGURATIONS) or not all(share >= 0 for share in self.weights):
             raise ValueError(f"weights must be {len(CONFIGURATIONS)} shares, got {self.weights}")
 

@@ -22,6 +22,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from reasonlib import training
+from reasonlib.arguments import check_at_least
 from reasonlib.training import RunOptions
 from reasonlib.visual_iq.data import detection_targets, render
 from reasonlib.visual_iq.data.example import CANVAS
@@ -53,9 +54,7 @@ class Recipe:
     keep: float = 1.0  # weight of what was said of the types
 
     def __post_init__(self) -> None:
-        for name in ("panels", "steps", "batch_size"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "panels", "steps", "batch_size")
 
 
 class Patches(NamedTuple):

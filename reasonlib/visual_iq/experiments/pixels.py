@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib import training
+from reasonlib.arguments import check_at_least, check_choice
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
 from reasonlib.tracking.trials import measured
 from reasonlib.training import RunOptions
@@ -45,12 +46,9 @@ class Recipe:
     auxiliary: float = 0.0  # weight of the meta-targets' loss; 10 where WReN is published with it
 
     def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, got {self.batch_size}")
-        if self.loss not in LOSSES:
-            raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {self.loss!r}")
-        if not self.auxiliary >= 0:
-            raise ValueError(f"auxiliary must be at least 0, got {self.auxiliary}")
+        check_at_least(self, 1, "batch_size")
+        check_choice("loss", self.loss, LOSSES)
+        check_at_least(self, 0, "auxiliary")
 
 
 def evaluate(model: nn.Module, pixels: PixelSet) -> dict[str, float]:

@@ -16,6 +16,7 @@ import numpy as np
 from torch import Tensor
 
 from reasonlib import training
+from reasonlib.arguments import check_at_least
 from reasonlib.tracking.experiment import Measured, Trial, by_scale, extend_scales, family, subset
 from reasonlib.tracking.trials import measured
 from reasonlib.training import RunOptions
@@ -49,8 +50,7 @@ class Recipe:
     swap: bool = True  # rows one and two change places at random
 
     def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, got {self.batch_size}")
+        check_at_least(self, 1, "batch_size")
 
 
 SHORT: dict[str, Any] = {"lr": 0.005, "schedule": "linear", "warmup": 200, "clip": 1.0, "batch_size": 64}

@@ -25,6 +25,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
+from reasonlib.arguments import check_at_least
 from reasonlib.visual_iq.data.example import CONTEXT, PANELS
 from reasonlib.visual_iq.models.baselines import CANDIDATES, BasicBlock, as_panels, initialise_convolutions
 
@@ -60,9 +61,7 @@ class CoPINetConfig:
     line_eps: float = 64.0  # of the norms after rows and columns: see the notes of `LineConvolution`
 
     def __post_init__(self) -> None:
-        for name in ("width", "attributes", "rules"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "width", "attributes", "rules")
         if self.inference and not self.contrast:
             raise ValueError("inference must be False without contrast, got True: nobody would use the rules")
 

@@ -13,6 +13,7 @@ from numpy import ndarray
 from torch import nn
 
 from reasonlib import training
+from reasonlib.arguments import check_choice
 from reasonlib.training.settings import construct
 from reasonlib.visual_iq.data.pixels import META_TARGETS, PixelBatch, PixelSet
 from reasonlib.visual_iq.data.structure import structure_of
@@ -89,7 +90,6 @@ def build(settings: Mapping[str, Any], seed: int = 0) -> nn.Module:
         "copinet": lambda: CoPINet(construct(CoPINetConfig, settings, width=wide(64))),
         "grid-reasoner": lambda: GridReasoner(ReasonerConfig(), channels=wide(32), size=size, seed=seed),
     }
-    if settings["model"] not in models:
-        raise ValueError(f"model must be one of {', '.join(models)}, got {settings['model']!r}")
+    check_choice("model", settings["model"], models)
     with training.seeded(seed):
         return models[settings["model"]]()

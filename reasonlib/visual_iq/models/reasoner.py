@@ -24,6 +24,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
+from reasonlib.arguments import check_at_least, check_choice
 from reasonlib.nn.transformer import Encoder, EncoderLayer, TransformerConfig, initialise
 from reasonlib.visual_iq.data.encoding import STREAMS, TOKEN_COUNTS, TokenBatch, TokenSequences
 from reasonlib.visual_iq.data.example import CONTEXT, PANELS, POSITIONS
@@ -55,13 +56,9 @@ class ReasonerConfig:
     dropout: float = 0.0  # the source gives none
 
     def __post_init__(self) -> None:
-        for name in ("entity_layers", "panel_layers"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be at least 0, got {getattr(self, name)}")
-        if self.output < 1:
-            raise ValueError(f"output must be at least 1, got {self.output}")
-        if self.loss not in LOSSES:
-            raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {self.loss!r}")
+        check_at_least(self, 0, "entity_layers", "panel_layers")
+        check_at_least(self, 1, "output")
+        check_choice("loss", self.loss, LOSSES)
         for layers, heads in ((1, self.entity_heads), (1, self.panel_heads)):  # it checks the rest
             self._encoder(layers, heads)
 

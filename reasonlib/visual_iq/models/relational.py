@@ -38,6 +38,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional
 
+from reasonlib.arguments import check_at_least
 from reasonlib.nn.transformer import initialise
 from reasonlib.visual_iq.data.example import POSITIONS
 from reasonlib.visual_iq.data.symbols import SYMBOL_ATTRIBUTES, SYMBOL_COUNTS, SymbolBatch
@@ -62,9 +63,7 @@ class RelationalConfig:
     every_row: bool = True  # False: only the third row is predicted
 
     def __post_init__(self) -> None:
-        for name in ("width", "hidden", "rule"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "width", "hidden", "rule")
 
 
 class RelationalOutput(NamedTuple):

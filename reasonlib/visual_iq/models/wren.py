@@ -20,6 +20,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
+from reasonlib.arguments import check_at_least
 from reasonlib.visual_iq.data.example import CONTEXT, PANELS
 from reasonlib.visual_iq.models.baselines import CANDIDATES, as_panels, convolutions, side_after
 
@@ -42,9 +43,8 @@ class WReNConfig:
     dropout: float = 0.5  # before the last layer of f
 
     def __post_init__(self) -> None:
-        for name, least in (("width", 1), ("embedding", 1), ("hidden", 1), ("auxiliary", 0)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        check_at_least(self, 1, "width", "embedding", "hidden")
+        check_at_least(self, 0, "auxiliary")
 
 
 class WReNScores(NamedTuple):

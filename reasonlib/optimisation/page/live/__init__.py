@@ -16,6 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from reasonlib.arguments import check_choice
 from reasonlib.display import live as shell
 from reasonlib.display.plotting import Picture
 from reasonlib.optimisation.page.live import stills
@@ -44,8 +45,7 @@ def race(**changes: Mapping[str, Any]) -> Picture:
     """
     tracks = {key: asdict(track) for key, track in TRACKS.items()}
     for key, settings in changes.items():
-        if key not in tracks:
-            raise ValueError(f"the surface must be one of {', '.join(tracks)}, got {key!r}")
+        check_choice("the surface", key, tracks)
         for name in settings:
             if name not in tracks[key]:
                 raise ValueError(f"a track has {', '.join(tracks[key])}, got {name!r}")

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from reasonlib.arguments import check_at_least, check_choice
 from reasonlib.optimisation.models.activations import ACTIVATIONS
 from reasonlib.optimisation.models.losses import log_loss
 from reasonlib.optimisation.models.optimisers import Momentum
@@ -42,12 +43,8 @@ class StackConfig:
     seed: int = 10
 
     def __post_init__(self) -> None:
-        if self.activation not in ACTIVATIONS:
-            raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}, got {self.activation!r}")
-        if self.depth < 1:
-            raise ValueError(f"depth must be at least 1, got {self.depth}")
-        if self.width < 1:
-            raise ValueError(f"width must be at least 1, got {self.width}")
+        check_choice("activation", self.activation, ACTIVATIONS)
+        check_at_least(self, 1, "depth", "width")
         if not self.scale > 0:
             raise ValueError(f"scale must be above 0, got {self.scale}")
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from reasonlib.arguments import check_choice
 from reasonlib.optimisation.models.optimisers import OPTIMISERS
 from reasonlib.optimisation.models.surfaces import Surface
 from reasonlib.optimisation.page.live import stills
@@ -30,8 +31,7 @@ class Race(controls.Controlled):
     """
 
     def __init__(self, surface: str = "ravine") -> None:
-        if surface not in TRACKS:
-            raise ValueError(f"surface must be one of {', '.join(TRACKS)}, got {surface!r}")
+        check_choice("surface", surface, TRACKS)
         widgets = controls.ipywidgets()
         self.surface = widgets.Dropdown(
             options=[(track.title, key) for key, track in TRACKS.items()],

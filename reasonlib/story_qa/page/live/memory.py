@@ -10,6 +10,7 @@ Where is Mary? garden. Hop 1 reads sentence 1 most (1.00): Mary went to the gard
 from collections.abc import Sequence
 from typing import Any
 
+from reasonlib.arguments import check_choice
 from reasonlib.display import live
 from reasonlib.display.plotting import Picture
 from reasonlib.story_qa.data.bags import ENCODINGS
@@ -57,8 +58,7 @@ def memory(
     if vocabulary is None or len(vocabulary) != model.config.vocabulary:
         given = "none" if vocabulary is None else len(vocabulary)
         raise ValueError(f"vocabulary must have the model's {model.config.vocabulary} words, got {given}")
-    if encoding not in ENCODINGS:
-        raise ValueError(f"encoding must be one of {', '.join(ENCODINGS)}, got {encoding!r}")
+    check_choice("encoding", encoding, ENCODINGS)
     state = model.state_dict()
     rounded = MemoryNetwork(model.config)
     rounded.load_state_dict(live.round_weights(state))

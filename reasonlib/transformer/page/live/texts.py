@@ -130,7 +130,7 @@ def telling_head(inspection: Inspection) -> tuple[int, int, int]:
     The token is the first hidden word (or the first word), the head the one that looks hardest from there at
     one person, place or thing.
     """
-    row = inspection.guesses[0].place if inspection.guesses else 1
+    row = inspection.guesses[0].position if inspection.guesses else 1
     named = [
         token in (*NAMES, *PLACES, *OBJECTS) and index != row for index, token in enumerate(inspection.tokens)
     ]

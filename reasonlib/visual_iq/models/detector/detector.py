@@ -33,6 +33,7 @@ from numpy import ndarray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from reasonlib.arguments import check_at_least
 from reasonlib.visual_iq.data.detection_targets import DetectionTargets
 from reasonlib.visual_iq.data.example import CANVAS, LEVELS
 from reasonlib.visual_iq.models.detector.backbone import STRIDES, Pyramid, ResNet, SmallBackbone, to_ink
@@ -88,9 +89,7 @@ class DetectorConfig:
             raise ValueError(f"widths must be {len(STRIDES) + 1} numbers, got {self.widths}")
         if len(self.anchors) != len(STRIDES) or len({len(item) for item in self.anchors}) != 1:
             raise ValueError(f"anchors must be as many on each of {len(STRIDES)} levels, got {self.anchors}")
-        for name in ("width", "hidden", "bins", "points", "looked_at", "kept", "found"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        check_at_least(self, 1, "width", "hidden", "bins", "points", "looked_at", "kept", "found")
         if not all(0 < item < 1 for item in self.suppress):
             raise ValueError(f"suppress must be two numbers between 0 and 1, got {self.suppress}")
 

@@ -93,7 +93,7 @@ def direction_faults(module, source, **options):
             continue
         there = room_of(target)
         location = f"{module}, line {line}: imports {target}"
-        if here == "nn" and there != "nn" and target not in ("reasonlib", "reasonlib.errors"):
+        if here == "nn" and there != "nn" and target not in ("reasonlib", "reasonlib.arguments", "reasonlib.errors"):
             faults.append(f"{location}, but reasonlib.nn stands below everything; pass the value in instead")
         elif here in TOPICS and there in TOPICS and here != there:
             faults.append(

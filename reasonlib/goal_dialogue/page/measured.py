@@ -1,9 +1,9 @@
 """Charts of the chapters on words and on out-of-vocabulary names, from records; each names its runs."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from reasonlib.display import plotting, results
+from reasonlib.goal_dialogue.page.bars import right_responses
 
 __all__ = [
     "ablations",
@@ -11,7 +11,6 @@ __all__ = [
     "key_tags_and_bound",
     "networks_on_oov",
     "rewording",
-    "right_responses",
     "swapped",
     "taggers",
 ]
@@ -29,20 +28,6 @@ def taggers() -> plotting.Picture:
         {"all seen words": "seen"} | {f"unseen: {kind}": f"{kind}.unseen" for kind in unseen},
         unit="share of words that get the right type",
         data="dialog-babi",
-    )
-
-
-def right_responses(experiment: str, task: int, names: Mapping[str, str], **options: Any) -> plotting.Picture:
-    """Draw the share of right responses on a task, a bar for each row of an experiment.
-
-    The `options` are those of `results.rows`, and so are the names of the rows.
-    """
-    return results.rows(
-        experiment,
-        metric=f"task{task}",
-        unit=f"share of right responses, task {task}",
-        names=names,
-        **options,
     )
 
 

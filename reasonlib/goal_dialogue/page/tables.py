@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from reasonlib.display import plotting, results
-from reasonlib.goal_dialogue.page import figures, measured
+from reasonlib.goal_dialogue.page import figures
+from reasonlib.goal_dialogue.page.bars import right_responses
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,7 +97,7 @@ def network_settings() -> "pd.DataFrame":
 
 def tuning() -> plotting.Picture:
     """What changing one choice of the recipe does, on full dialogues."""
-    return measured.right_responses(
+    return right_responses(
         "goal_dialogue/tuning",
         5,
         {

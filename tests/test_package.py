@@ -85,6 +85,10 @@ def imports_of(module, tree, *, is_package=False, modules=FILES, at_load=False):
     return imported
 
 
+BELOW = ("reasonlib", "reasonlib.arguments", "reasonlib.errors")
+"""What every module may import."""
+
+
 def direction_faults(module, source, **options):
     """Imports in a forbidden direction: topics may import `nn`, but `nn` no topic, and no topic another."""
     here, faults = room_of(module), []
@@ -93,7 +97,7 @@ def direction_faults(module, source, **options):
             continue
         there = room_of(target)
         location = f"{module}, line {line}: imports {target}"
-        if here == "nn" and there != "nn" and target not in ("reasonlib", "reasonlib.arguments", "reasonlib.errors"):
+        if here == "nn" and there != "nn" and target not in BELOW:
             faults.append(f"{location}, but reasonlib.nn stands below everything; pass the value in instead")
         elif here in TOPICS and there in TOPICS and here != there:
             faults.append(

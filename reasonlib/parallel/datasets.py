@@ -7,11 +7,12 @@ from typing import NamedTuple
 from reasonlib.arguments import check_choice
 from reasonlib.parallel.aligned_corpus import read_parts
 from reasonlib.parallel.example import Document
+from reasonlib.parallel.released import KINDS, read_released
 from reasonlib.parallel.simulator import SimulatorConfig, simulate
 
 __all__ = ["DATA", "Splits", "load", "texts"]
 
-DATA = {"simulated": "stand-in", "doc-en-de": "stand-in"}
+DATA = {"simulated": "stand-in", "doc-en-de": "stand-in", **KINDS}
 """The sets by name and kind; ``doc-en-de`` is real text, but not that which the sources trained on."""
 
 _SEEDS = {"train": 1, "valid": 2, "test": 3}
@@ -59,6 +60,8 @@ def load(
         return Splits(
             *(tuple(part[:count]) for part, count in zip(read_parts(), (train, valid, test), strict=True))
         )
+    if data in KINDS:
+        return Splits(*map(tuple, read_released(data, counts=(train, valid, test))))
     counts = {"train": train, "valid": valid, "test": test}
     config = SimulatorConfig(distance=distance, sentences=sentences, helpful=helpful)
     return Splits(

@@ -28,8 +28,10 @@ def read_lines(path: Path) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
-def paired(source: list[str], target: list[str], paths: tuple[Path, Path]) -> list[Document]:
-    """Cut aligned lines into documents; see `read_aligned`."""
+def paired(
+    source: list[str], target: list[str], paths: tuple[Path, Path], *, partial: bool = False
+) -> list[Document]:
+    """Cut aligned lines into documents; see `read_aligned`. `partial` leaves out what one side lacks."""
     if len(source) != len(target):
         raise DataError(
             f"{paths[0]} and {paths[1]} must have equally many lines, got {len(source)} and {len(target)}"
@@ -46,10 +48,10 @@ def paired(source: list[str], target: list[str], paths: tuple[Path, Path]) -> li
             continue
         if not groups:
             raise DataError(f"{paths[0]}, line {number}: text before the first boundary {BOUNDARY}")
-        if bool(left) != bool(right):
+        if bool(left) != bool(right) and not partial:
             path = paths[1] if left else paths[0]
             raise DataError(f"{path}, line {number}: an empty line beside a sentence")
-        if left:
+        if left and right:
             groups[-1].append(SentencePair(left, right))
     if not groups or not groups[-1]:
         raise DataError(f"{paths[0]}: the last document is empty")

@@ -18,27 +18,27 @@ _SEGMENT = re.compile(r"<seg[^>]*>(.*?)</seg>")
 
 
 def read_ted(source: Path, target: Path) -> list[Document]:
-    """Read the talks of two files, XML or tagged text.
+    """Read the talks of two files, XML or tagged text; a sentence that one side lacks is left out.
 
     Raises
     ------
     DataError
         If a file holds no talk, or the two do not hold the same talks and lines.
     """
-    return paired(_lines(source), _lines(target), (source, target))
+    return paired(_lines(source), _lines(target), (source, target), partial=True)
 
 
 def _lines(path: Path) -> list[str]:
     """Return the sentences of a file with a boundary before each talk."""
-    lines, talks = [], 0
+    lines: list[str] = []
     for line in read_lines(path):
-        if line.startswith("<doc ") or line.startswith("<url>"):
-            lines.append(BOUNDARY)
-            talks += 1
+        if line.startswith(("<doc ", "<url>")):  # a talk begins with either, or with both
+            if lines[-1:] != [BOUNDARY]:
+                lines.append(BOUNDARY)
         elif match := _SEGMENT.fullmatch(line):
             lines.append(html.unescape(match[1]).strip())
-        elif line and not line.startswith("<"):
+        elif lines and not line.startswith("<"):
             lines.append(line)
-    if not talks:
+    if not lines:
         raise DataError(f"{path}: holds no talk, neither <doc ...> nor <url>; is it an IWSLT file?")
     return lines

@@ -1,5 +1,9 @@
-"""The corpora of this topic; their reader is shared with other topics on translation."""
+"""The corpora of this topic; their readers are shared with other topics on translation."""
 
-from reasonlib.parallel.aligned_corpus import CORPORA, SETS, read, read_parts
+from reasonlib.parallel import aligned_corpus, released
+from reasonlib.parallel.aligned_corpus import SETS, read, read_parts
+from reasonlib.parallel.released import RELEASED, read_released, released_version
 
-__all__ = ["CORPORA", "SETS", "read", "read_parts"]
+__all__ = ["CORPORA", "RELEASED", "SETS", "read", "read_parts", "read_released", "released_version"]
+
+CORPORA = aligned_corpus.CORPORA | released.CORPORA

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from reasonlib.context_translation.data.corpus import RELEASED
 from reasonlib.context_translation.data.datasets import DATA
 from reasonlib.context_translation.experiments.bundle import make_bundle
 from reasonlib.context_translation.experiments.corpus import corpus_version, run_corpus
@@ -96,6 +97,7 @@ CORPUS = Experiment(
         name: {
             "system": name, "width": 128, "layers": 2, "heads": 4, "hidden": 512, "dropout": 0.3,
             "batch": 32, "lr": 1e-3, "schedule": "linear", "warmup": 400, "clip": 1.0, "smoothing": 0.1,
+            "tokenize": "13a",
         }
         for name in SYSTEMS
     },
@@ -118,6 +120,35 @@ CORPUS = Experiment(
     version=corpus_version,
 )  # fmt: skip
 
+FULL_SIZE = Experiment(
+    name="context_translation/full_size",
+    title="Seven systems at the source's size, on the corpora of table 3.2 that can be had",
+    rows={
+        name: {
+            "system": name, "width": 512, "layers": 6, "heads": 8, "hidden": 2048, "dropout": 0.1,
+            "batch": 128, "lr": 1e-3, "warmup": 4000, "clip": 1.0, "smoothing": 0.1, "beam": 4,
+            "tokenize": "intl",  # as the source's script cuts words
+        }
+        for name in SYSTEMS
+    },
+    scales={
+        "smoke": {
+            **CORPUS.scales["smoke"], "width": 16, "layers": 1, "heads": 2, "hidden": 32, "beam": 1,
+        },
+        "quick": {
+            **CORPUS.scales["quick"], "width": 128, "layers": 2, "heads": 4, "hidden": 512, "warmup": 400,
+        },
+        "paper": {
+            "documents": 100_000, "valid_size": 20, "test_size": 20, "epochs": 30, "patience": 3,
+            "vocabulary": 16_000, "longest": 100, "samples": 1000,
+        },
+    },
+    data=subset(DATA, *RELEASED, "simulated"),
+    run=run_corpus,
+    version=corpus_version,
+)  # fmt: skip
+"""``documents`` of ``paper`` are all there are."""
+
 BUNDLE = Experiment(
     name="context_translation/bundle",
     title="The bundled translator",
@@ -130,5 +161,5 @@ BUNDLE = Experiment(
 )
 
 EXPERIMENTS = {
-    experiment.name: experiment for experiment in (SIMULATED, CONTEXT_LENGTH, CORPUS, COST, BUNDLE)
+    experiment.name: experiment for experiment in (SIMULATED, CONTEXT_LENGTH, CORPUS, FULL_SIZE, COST, BUNDLE)
 }

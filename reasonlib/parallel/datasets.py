@@ -5,12 +5,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from reasonlib.arguments import check_choice
-from reasonlib.parallel.aligned_corpus import read_parts
+from reasonlib.data import version_if_here
+from reasonlib.parallel.aligned_corpus import CORPORA, read_parts
 from reasonlib.parallel.example import Document
-from reasonlib.parallel.released import KINDS, read_released
+from reasonlib.parallel.released import KINDS, read_released, released_version
 from reasonlib.parallel.simulator import SimulatorConfig, simulate
 
-__all__ = ["DATA", "Splits", "load", "texts"]
+__all__ = ["DATA", "Splits", "files_version", "load", "texts"]
 
 DATA = {"simulated": "stand-in", "doc-en-de": "stand-in", **KINDS}
 """The sets by name and kind; ``doc-en-de`` is real text, but not that which the sources trained on."""
@@ -67,6 +68,13 @@ def load(
     return Splits(
         **{part: tuple(simulate(count, seed=_SEEDS[part], config=config)) for part, count in counts.items()}
     )
+
+
+def files_version(data: str) -> str | None:
+    """Name the state of the files of a set; None for simulated text, or where they are not on this machine."""
+    if data in KINDS:
+        return released_version(data)
+    return version_if_here(CORPORA["doc-en-de"]) if data == "doc-en-de" else None
 
 
 def texts(documents: Sequence[Document]) -> list[str]:

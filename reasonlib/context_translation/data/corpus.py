@@ -2,8 +2,8 @@
 
 from reasonlib.parallel import aligned_corpus, released
 from reasonlib.parallel.aligned_corpus import SETS, read, read_parts
-from reasonlib.parallel.released import RELEASED, read_released, released_version
+from reasonlib.parallel.released import RELEASED, read_released
 
-__all__ = ["CORPORA", "RELEASED", "SETS", "read", "read_parts", "read_released", "released_version"]
+__all__ = ["CORPORA", "RELEASED", "SETS", "read", "read_parts", "read_released"]
 
 CORPORA = aligned_corpus.CORPORA | released.CORPORA

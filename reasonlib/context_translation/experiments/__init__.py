@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from reasonlib.context_translation.data.corpus import RELEASED
-from reasonlib.context_translation.data.datasets import DATA
+from reasonlib.context_translation.data.datasets import DATA, files_version
 from reasonlib.context_translation.experiments.bundle import make_bundle
-from reasonlib.context_translation.experiments.corpus import corpus_version, run_corpus
+from reasonlib.context_translation.experiments.corpus import run_corpus
 from reasonlib.context_translation.experiments.cost import run_cost
 from reasonlib.context_translation.experiments.simulated import run_simulated
 from reasonlib.context_translation.models.translator import SYSTEMS
@@ -117,7 +117,7 @@ CORPUS = Experiment(
     },
     data=subset(DATA, "doc-en-de", "simulated"),
     run=run_corpus,
-    version=corpus_version,
+    version=files_version,
 )  # fmt: skip
 
 FULL_SIZE = Experiment(
@@ -145,7 +145,7 @@ FULL_SIZE = Experiment(
     },
     data=subset(DATA, *RELEASED, "simulated"),
     run=run_corpus,
-    version=corpus_version,
+    version=files_version,
 )  # fmt: skip
 """``documents`` of ``paper`` are all there are."""
 

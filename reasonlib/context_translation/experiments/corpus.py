@@ -7,11 +7,9 @@ The source's own corpora are read where somebody has put them on the machine.
 
 from functools import lru_cache
 
-from reasonlib.context_translation.data.corpus import CORPORA, RELEASED, released_version
 from reasonlib.context_translation.data.datasets import Splits, load, texts
 from reasonlib.context_translation.data.encoding import SPECIALS, encode
 from reasonlib.context_translation.experiments.train import Recipe, train
-from reasonlib.data import version_if_here
 from reasonlib.parallel.bpe import Subwords
 from reasonlib.parallel.metrics import bleu, chrf
 from reasonlib.tracking.experiment import Measured, Trial
@@ -19,14 +17,7 @@ from reasonlib.tracking.trials import measured
 from reasonlib.training import parameter_count
 from reasonlib.training.settings import construct
 
-__all__ = ["corpus_version", "run_corpus"]
-
-
-def corpus_version(data: str) -> str | None:
-    """Name the state of the corpus files; None where there are none."""
-    if data in RELEASED:
-        return released_version(data)
-    return version_if_here(CORPORA["doc-en-de"]) if data == "doc-en-de" else None
+__all__ = ["run_corpus"]
 
 
 @lru_cache(maxsize=2)

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from reasonlib.head_diversity.data.datasets import DATA
+from reasonlib.head_diversity.data.datasets import DATA, files_version
 from reasonlib.head_diversity.experiments.cost import run_cost
 from reasonlib.head_diversity.experiments.every_model import bundles_version, run_every_model
 from reasonlib.head_diversity.experiments.language_model import run_language_model, text_version
 from reasonlib.head_diversity.experiments.pruning import run_pruning
 from reasonlib.head_diversity.experiments.small_samples import run_small_samples
-from reasonlib.head_diversity.experiments.translation import run_translation, sizes, translation_version
+from reasonlib.head_diversity.experiments.translation import run_translation, sizes
 from reasonlib.tracking.experiment import Experiment, by_scale, extend_scales, family, subset
 
 __all__ = ["DATA", "EXPERIMENTS"]
@@ -117,20 +117,23 @@ PAIRS: Mapping[str, Mapping[str, Any]] = {
         "layers": 2, "epochs": 6, "batch": 64, "lr": 3e-3, "dropout": 0.0, "warmup": 50,
     },
     "paper": {
-        "train": 1500, "valid_size": 60, "test_size": 200, "longest": 64, "tokens": 4000, "shrink": 1,
+        "train": 22_000, "valid_size": 60, "test_size": 200, "longest": 64, "tokens": 4000, "shrink": 1,
         "vocabulary": 16384,
         "layers": 6, "epochs": 10, "batch": 64, "lr": 5e-4, "dropout": 0.1, "warmup": 1000,
     },
 }  # fmt: skip
-"""Translators; `shrink` divides the source's widths, and pieces of words are for real text alone."""
+"""Translators; `shrink` divides the source's widths, and pieces of words are for real text alone.
+
+``paper`` trains on as many simulated sentences as the source has real ones, or on all talks.
+"""
 
 
 _pair_experiment = family(
     "head_diversity",
     scales=PAIRS,
-    data=subset(DATA, "simulated", "doc-en-de"),
+    data=subset(DATA, "simulated", "doc-en-de", "iwslt17-de-en", "iwslt17-en-de"),
     run=run_translation,
-    version=translation_version,
+    version=files_version,
     resolve=lambda settings, metric: {**settings, **sizes(settings)},
 )
 

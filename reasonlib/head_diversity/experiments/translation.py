@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from reasonlib import training
-from reasonlib.data import version_if_here
 from reasonlib.head_diversity.data.datasets import load_documents
 from reasonlib.head_diversity.data.pairs import EncodedPair, encode_pairs, pair_batches
 from reasonlib.head_diversity.experiments.measures import head_metrics, similarity_details
@@ -15,7 +14,6 @@ from reasonlib.head_diversity.experiments.train import Recipe, train_translator,
 from reasonlib.head_diversity.models.diversity import model_similarity
 from reasonlib.head_diversity.models.translator import MODULES, Translator, TranslatorConfig
 from reasonlib.nn import decoding
-from reasonlib.parallel.aligned_corpus import CORPORA
 from reasonlib.parallel.bpe import Subwords
 from reasonlib.parallel.datasets import texts
 from reasonlib.parallel.metrics import bleu, sentence_accuracy
@@ -32,7 +30,6 @@ __all__ = [
     "run_translation",
     "sizes",
     "translate",
-    "translation_version",
 ]
 
 ANOTHER_SEED = 1000
@@ -54,11 +51,6 @@ class Fitted(NamedTuple):
 
     model: Translator
     history: training.History
-
-
-def translation_version(data: str) -> str | None:
-    """Name the state of the files that are read; None for simulated text, or where they are not here."""
-    return version_if_here(CORPORA["doc-en-de"]) if data == "doc-en-de" else None
 
 
 def sizes(settings: Mapping[str, Any]) -> dict[str, int]:
@@ -125,7 +117,7 @@ def run_translation(trial: Trial) -> Measured:
         names = {"memory": "cross"}
         metrics |= {f"single_{names.get(part, part)}": float(curves[part].mean()) for part in curves}
     translations = translate(model, prepared, longest=settings["longest"])
-    score = bleu(translations, prepared.references, tokenize="13a" if trial.data == "doc-en-de" else "none")
+    score = bleu(translations, prepared.references, tokenize="none" if trial.data == "simulated" else "13a")
     return measured(
         history,
         {
@@ -152,7 +144,7 @@ def _prepared(trial: Trial) -> Prepared:
         train=settings["train"],
         valid=settings["valid_size"],
         test=settings["test_size"],
-        vocabulary=settings["vocabulary"] if trial.data == "doc-en-de" else None,
+        vocabulary=None if trial.data == "simulated" else settings["vocabulary"],
         longest=settings["longest"],
     )
 

@@ -71,7 +71,7 @@ def load(
 
 
 def files_version(data: str) -> str | None:
-    """Name the state of the files of a set; None for simulated text, or where they are not on this machine."""
+    """Name the state of the files of a set; None for simulated text, or where they are not here."""
     if data in KINDS:
         return released_version(data)
     return version_if_here(CORPORA["doc-en-de"]) if data == "doc-en-de" else None

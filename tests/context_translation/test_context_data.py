@@ -59,7 +59,7 @@ def test_sets_are_named_and_parts_differ():
     splits = load("simulated", train=2, valid=2, test=2)
     assert len({splits.train, splits.valid, splits.test}) == 3
     assert load("simulated", train=2, valid=2, test=2) is splits
-    with pytest.raises(ValueError, match="data must be one of simulated, doc-en-de, .*, got 'wmt'"):
+    with pytest.raises(ValueError, match=r"data must be one of simulated, doc-en-de, .*, got 'wmt'"):
         load("wmt", train=1, valid=1, test=1)
 
 

@@ -66,6 +66,13 @@ def swish_slope_by_autograd(x):
     return x.grad
 
 
+def swish_slope_by_differences(x):
+    step = 1e-6
+    x = x.double()
+    above, below = x + step, x - step
+    return (above * torch.sigmoid(above) - below * torch.sigmoid(below)) / (2 * step)
+
+
 def swish_slope_naive(x):
     s = torch.exp(x) / (1 + torch.exp(x))
     return s + x * s * (1 - s)
@@ -265,6 +272,7 @@ EDITION = {
         [
             Mistake(sigmoid, "you have the first", "the product rule has two terms"),
             Mistake(swish_slope_by_autograd, "without automatic differentiation", "deriving by hand"),
+            Mistake(swish_slope_by_differences, "a difference quotient", "it only approximates the slope"),
             Mistake(swish_slope_naive, "torch.exp overflows", "exp(x) / (1 + exp(x)) is inf / inf"),
             Mistake(
                 lambda x: sigmoid(x) * (1 - sigmoid(x)), "that is the sigmoid's slope", "swish is a product"

@@ -54,7 +54,7 @@ def _code(answer: Answer) -> str:
 @exercise(title="The slope of swish", minutes=15, points=2)
 @hint("Swish is a product: x times the sigmoid. The sigmoid's own derivative is s (1 - s).")
 def check_swish_slope(answer: Answer, seed: int) -> None:
-    """Check ``swish_slope(x)``: the derivative of eq. 2.26, without automatic differentiation.
+    """Check ``swish_slope(x)``: the derivative of eq. 2.26, without automatic or numerical differentiation.
 
     The formula must hold for any x, also where its exponentials overflow in single precision.
     """
@@ -81,6 +81,13 @@ def check_swish_slope(answer: Answer, seed: int) -> None:
             "that is swish itself, not its slope": swish(x),
         },
         what="the slopes",
+    )
+    far = torch.tensor([1e15], dtype=DOUBLE)
+    expect_close(
+        torch.as_tensor(answer(far.clone())),
+        torch.ones_like(far),
+        "wrong at x = 1e15, where rounding spoils a difference quotient: write down the derivative itself",
+        what="the slope at x = 1e15",
     )
 
 

@@ -16,11 +16,11 @@ class Deciding:
     Attributes
     ----------
     kind
-        One of `KINDS`.
+        One of `KINDS`, or of those of a public set.
     word
-        The word of the target that the context decides.
+        The word of the target that the context decides; empty where nobody has labelled it.
     context_word
-        The word of an earlier source sentence that decides it.
+        The word of an earlier source sentence that decides it; empty as `word`.
     distance
         How many sentences back that word stands; 1 is the sentence before.
     contrast

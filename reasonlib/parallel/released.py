@@ -4,6 +4,7 @@
 
     iwslt17-en-de, iwslt17-de-en          talks of IWSLT 2017: dev2010 and tst2010 validate, tst2015 tests
     opensubtitles-en-de, ...-tr-en        OpenSubtitles 2018, as OPUS releases it
+    opensubtitles-en-fr, ...-fr-en        a pair that the source does not have, for `contrasts`
 
 The source does not say which subtitles it validates and tests on. Here the first film of every fifty
 validates and the second tests, until there are as many as were asked for; all others train.
@@ -60,7 +61,7 @@ RELEASED: dict[str, tuple[str, str, str]] = {
     f"{prefix}-{source}-{target}": (corpus, source, target)
     for prefix, corpus, pairs in (
         ("iwslt17", "iwslt17-en-de", ("en-de",)),
-        ("opensubtitles", "opensubtitles", ("en-de", "en-tr")),
+        ("opensubtitles", "opensubtitles", ("en-de", "en-tr", "en-fr")),
     )
     for pair in pairs
     for source, target in (pair.split("-"), pair.split("-")[::-1])

@@ -1,11 +1,13 @@
 """The corpora that readers bring: talks and subtitles in the forms in which they are released."""
 
 import gzip
+import re
 
 import pytest
 
 from reasonlib.errors import DataError
 from reasonlib.parallel import Document, SentencePair
+from reasonlib.parallel.contrasts import read_contrasts
 from reasonlib.parallel.opus import TimedSentence, read_opus, read_timed_sentences
 from reasonlib.parallel.released import KINDS, RELEASED, read_released, released_version
 from reasonlib.tracking.runner import run
@@ -98,17 +100,19 @@ WORDS = """<document id="2">
 """
 
 
-def films(folder, count, links=None):
-    """Write the subtitles of some films as OPUS releases them: German text, packed English words."""
+def films(folder, count, links=None, languages=("de", "en")):
+    """Write the subtitles of some films as OPUS releases them: text of a language, packed words of another."""
     numbers = range(100, 100 + count)
+    a, b = languages
     for number in numbers:
-        german, english = (folder / "raw/de/1957" / str(number), folder / "xml/en/1957" / str(number))
-        german.mkdir(parents=True)
-        english.mkdir(parents=True)
-        (german / "1.xml").write_text(TEXT)
-        (english / "2.xml.gz").write_bytes(gzip.compress(WORDS.encode()))
+        first, second = (folder / f"raw/{a}/1957/{number}", folder / f"xml/{b}/1957/{number}")
+        first.mkdir(parents=True)
+        second.mkdir(parents=True)
+        (first / "1.xml").write_text(TEXT)
+        (second / "2.xml.gz").write_bytes(gzip.compress(WORDS.encode()))
     text = LINKS.format("".join(map(GROUP.format, numbers))) if links is None else links
-    (folder / "de-en.xml.gz").write_bytes(gzip.compress(text.encode()))
+    text = re.sub('"(de|en)/', lambda match: f'"{a if match[1] == "de" else b}/', text)
+    (folder / f"{a}-{b}.xml.gz").write_bytes(gzip.compress(text.encode()))
     return folder
 
 
@@ -193,6 +197,52 @@ def test_absent_files_are_named(tmp_path):
         read_released("wmt19", counts=(1, 1, 1))
 
 
+# Contrasts
+
+ANAPHORA = """{"1": {"src": ["a toy", "it is old"], "trg": [
+  {"correct": ["un jouet", "il est vieux"], "incorrect": ["un jouet", "elle est vieille"]},
+  {"semi-correct": ["une balle", "elle est vieille"], "incorrect": ["une balle", "il est vieux"]}]}}"""
+CHOICE = """{"7": {"type": "disambig", "examples": [
+  {"src": ["no fire", "a match"], "trg": {"correct": ["pas de feu", "une allumette"],
+                                          "incorrect": ["pas de feu", "une correspondance"]}}]}}"""
+
+
+def contrasts(folder, anaphora=ANAPHORA, choice=CHOICE):
+    """Write both contrastive sets in small."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "anaphora.json").write_text(anaphora)
+    (folder / "lexical-choice.json").write_text(choice)
+    return folder
+
+
+def test_contrasts_are_documents_of_two_sentences(tmp_path):
+    documents = read_contrasts(contrasts(tmp_path))
+    assert [(d.name, d.pairs[1].decides.kind) for d in documents] == [
+        ("anaphora-1", "anaphora"),
+        ("anaphora-1", "anaphora"),
+        ("lexical-choice-7", "disambiguation"),
+    ]
+    before, pair = documents[1].pairs
+    assert before == SentencePair("a toy", "une balle") and pair.helpful
+    assert (pair.source, pair.target) == ("it is old", "elle est vieille")
+    assert pair.decides.contrast == "il est vieux"
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"anaphora": "no"}, "anaphora.json: no JSON"),
+        ({"anaphora": ANAPHORA.replace('"incorrect"', '"wrong"')}, "anaphora.json, item 1: malformed"),
+        ({"choice": CHOICE.replace("disambig", "other")}, "lexical-choice.json, item 7: malformed"),
+        ({"choice": CHOICE.replace('"no fire", ', "")}, "lexical-choice.json, item 7: malformed"),
+    ],
+)
+def test_damaged_contrasts(tmp_path, files, message):
+    folder = contrasts(tmp_path, **files)
+    with pytest.raises(DataError, match=re.escape(message)):
+        read_contrasts(folder)
+
+
 # Training on them
 
 
@@ -207,7 +257,6 @@ def test_where_a_corpus_is_not_here_the_line_says_how_to_get_it(data, monkeypatc
 @pytest.mark.parametrize("data", ["iwslt17-de-en", "opensubtitles-en-de"])
 def test_the_source_s_corpora_train_a_system(data, tmp_path, monkeypatch):
     talks(tmp_path / "en-de")
-    (tmp_path / "OpenSubtitles").mkdir()
     films(tmp_path / "OpenSubtitles", 4)
     monkeypatch.setenv("REASONLIB_DATA", str(tmp_path))
     (record,) = run(
@@ -215,3 +264,12 @@ def test_the_source_s_corpora_train_a_system(data, tmp_path, monkeypatch):
     )
     assert record.data.name == data and record.data.kind == KINDS[data] and record.data.version
     assert record.steps.complete and "tok:intl" in record.details["signatures"]["bleu"]
+
+
+def test_a_system_chooses_between_translations(tmp_path, monkeypatch):
+    films(tmp_path / "OpenSubtitles", 4, languages=("en", "fr"))
+    contrasts(tmp_path / "discourse-mt-test-sets" / "test-sets")
+    monkeypatch.setenv("REASONLIB_DATA", str(tmp_path))
+    (record,) = run("context_translation/contrasts", rows="hce", scale="smoke", seeds=1, device="cpu")
+    assert {"contrastive_accuracy.anaphora", "contrastive_accuracy.disambiguation"} <= set(record.metrics)
+    assert record.data.version.count("+") == 1 and record.steps.complete

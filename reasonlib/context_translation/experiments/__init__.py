@@ -6,6 +6,7 @@ from typing import Any
 from reasonlib.context_translation.data.corpus import RELEASED
 from reasonlib.context_translation.data.datasets import DATA, files_version
 from reasonlib.context_translation.experiments.bundle import make_bundle
+from reasonlib.context_translation.experiments.contrasts import contrasts_version, run_contrasts
 from reasonlib.context_translation.experiments.corpus import run_corpus
 from reasonlib.context_translation.experiments.cost import run_cost
 from reasonlib.context_translation.experiments.simulated import run_simulated
@@ -120,15 +121,18 @@ CORPUS = Experiment(
     version=files_version,
 )  # fmt: skip
 
+PUBLISHED: Mapping[str, Any] = {
+    "width": 512, "layers": 6, "heads": 8, "hidden": 2048, "dropout": 0.1,
+    "batch": 128, "lr": 1e-3, "warmup": 4000, "clip": 1.0, "smoothing": 0.1,
+}  # fmt: skip
+"""The source's sizes, dropout and rate; it prints no batch size, warm-up, clipping or smoothing."""
+
 FULL_SIZE = Experiment(
     name="context_translation/full_size",
     title="Seven systems at the source's size, on the corpora of table 3.2 that can be had",
     rows={
-        name: {
-            "system": name, "width": 512, "layers": 6, "heads": 8, "hidden": 2048, "dropout": 0.1,
-            "batch": 128, "lr": 1e-3, "warmup": 4000, "clip": 1.0, "smoothing": 0.1, "beam": 4,
-            "tokenize": "intl",  # as the source's script cuts words
-        }
+        # the tokenizer cuts words as the source's script does
+        name: {"system": name, **PUBLISHED, "beam": 4, "tokenize": "intl"}
         for name in SYSTEMS
     },
     scales={
@@ -149,6 +153,16 @@ FULL_SIZE = Experiment(
 )  # fmt: skip
 """``documents`` of ``paper`` are all there are."""
 
+CONTRASTS = Experiment(
+    name="context_translation/contrasts",
+    title="Which of two French translations is likelier: public contrastive sets",
+    rows={name: {"system": name, **PUBLISHED} for name in SYSTEMS},
+    scales=FULL_SIZE.scales,
+    data=subset(DATA, "opensubtitles-en-fr", "simulated"),
+    run=run_contrasts,
+    version=contrasts_version,
+)
+
 BUNDLE = Experiment(
     name="context_translation/bundle",
     title="The bundled translator",
@@ -161,5 +175,6 @@ BUNDLE = Experiment(
 )
 
 EXPERIMENTS = {
-    experiment.name: experiment for experiment in (SIMULATED, CONTEXT_LENGTH, CORPUS, FULL_SIZE, COST, BUNDLE)
+    experiment.name: experiment
+    for experiment in (SIMULATED, CONTEXT_LENGTH, CORPUS, FULL_SIZE, CONTRASTS, COST, BUNDLE)
 }

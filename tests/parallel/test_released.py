@@ -101,7 +101,7 @@ WORDS = """<document id="2">
 
 
 def films(folder, count, links=None, languages=("de", "en")):
-    """Write the subtitles of some films as OPUS releases them: text of a language, packed words of another."""
+    """Write the subtitles of some films as OPUS releases them: text of one language, words of another."""
     numbers = range(100, 100 + count)
     a, b = languages
     for number in numbers:

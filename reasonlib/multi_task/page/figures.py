@@ -131,7 +131,7 @@ def gains() -> Picture:
         JOINT,
         of="MT-DNN by task",
         caption="Gain of MT-DNN over ST-DNN, from the smallest training set to the largest (in brackets). "
-        "First: table 3, one run each; * marks a gain over BERT, where the table has no ST-DNN. Second: our "
+        "First: table 3, without intervals; * marks a gain over BERT, where the table has no ST-DNN. Second: our "
         f"runs without fine-tuning ({origin}); lines are 95 % intervals of the paired difference.",
     )
     return plotting.beside(left, right)
@@ -159,7 +159,7 @@ def heads() -> Picture:
         HEADS,
         of="the heads over linear ones",
         caption="Gain of a task's head over a linear classifier, each task trained alone. First: table 3, "
-        f"ST-DNN minus BERT, one run each. Second: our runs ({origin}), the ranking head with γ = 1; lines "
+        f"ST-DNN minus BERT, without intervals. Second: our runs ({origin}), the ranking head with γ = 1; lines "
         "are 95 % intervals of the paired difference.",
     )
     return plotting.beside(left, right)

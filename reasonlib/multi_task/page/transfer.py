@@ -219,7 +219,7 @@ def adaptation() -> Picture:
     right = by_share(
         ours,
         "simulated",
-        caption="First: the source's figure 2, one run each. Second: our new tasks with "
+        caption="First: the source's figure 2, without intervals. Second: our new tasks with "
         f"{examples:,} examples each, bands are 95 % intervals ({results.together(origins)}). "
         "Chance is 33 % on captions and SNLI, 50 % on science and SciTail.",
     )

@@ -81,7 +81,7 @@ def position_bags_as_released(
 
     .. math:: l_{kj} = 1 + \frac{4}{J D} \left(k - \tfrac{D + 1}{2}\right) \left(j - \tfrac{J + 1}{2}\right)
 
-    As in `tensors.sentence_bags` this is a straight line in :math:`k / D`, so two bags a sentence are enough.
+    As in `sentence_bags` this is a straight line in :math:`k / D`, so two bags a sentence are enough.
 
     Parameters
     ----------

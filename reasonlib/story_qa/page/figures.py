@@ -201,7 +201,7 @@ def evidence() -> Any:
 
 
 def peer(scale: str | None = None) -> Any:
-    """Set our networks for one task beside the public one, as both were measured in one run (see `port`).
+    """Set our networks for one task beside the public one, as both were measured in one run.
 
     Errors in per cent; speeds in questions a second of processor time, over those of the public one. The last
     rows are the mean over the tasks, and one network of each side for all tasks at once, with how often both

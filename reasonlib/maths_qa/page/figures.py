@@ -144,8 +144,8 @@ def kinds() -> Picture:
     return plotting.show(
         plotting.bars(values, unit="share of hidden characters filled in correctly", limits=(0, 1)),
         alt="Share of hidden digits, letters and symbols that are filled in correctly.",
-        caption="Hidden characters filled in correctly, on interpolation. The source: 56 modules, no interval; "
-        f"ours: {origin}; lines are 95 % intervals.",
+        caption="Hidden characters filled in correctly, on interpolation. The source: 56 modules, no "
+        f"interval; ours: {origin}; lines are 95 % intervals.",
     )
 
 

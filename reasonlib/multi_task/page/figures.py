@@ -131,8 +131,8 @@ def gains() -> Picture:
         JOINT,
         of="MT-DNN by task",
         caption="Gain of MT-DNN over ST-DNN, from the smallest training set to the largest (in brackets). "
-        "First: table 3, without intervals; * marks a gain over BERT, where the table has no ST-DNN. Second: our "
-        f"runs without fine-tuning ({origin}); lines are 95 % intervals of the paired difference.",
+        "First: table 3, without intervals; * marks a gain over BERT, where the table has no ST-DNN. Second: "
+        f"our runs without fine-tuning ({origin}); lines are 95 % intervals of the paired difference.",
     )
     return plotting.beside(left, right)
 
@@ -159,8 +159,8 @@ def heads() -> Picture:
         HEADS,
         of="the heads over linear ones",
         caption="Gain of a task's head over a linear classifier, each task trained alone. First: table 3, "
-        f"ST-DNN minus BERT, without intervals. Second: our runs ({origin}), the ranking head with γ = 1; lines "
-        "are 95 % intervals of the paired difference.",
+        f"ST-DNN minus BERT, without intervals. Second: our runs ({origin}), the ranking head with γ = 1; "
+        "lines are 95 % intervals of the paired difference.",
     )
     return plotting.beside(left, right)
 

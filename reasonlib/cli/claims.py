@@ -110,7 +110,8 @@ def settle_(
         return
     print_table(_planned(planned))
     for data, count in planned.absent.items():
-        say(f"{count} more claims need the data set {data}, which is not here; see: reasonlib data list")
+        needs = "1 more claim needs" if count == 1 else f"{count} more claims need"
+        say(f"{needs} the data set {data}, which is not here; see: reasonlib data list")
     if plan or minutes is None:
         return
 

@@ -181,6 +181,11 @@ EDITION = {
                 "a nearer noun is a fair reason to translate otherwise",
             ),
             Mistake(
+                lambda: (["paul cried ."], ["tom hid the lamp .", "paul cried ."], "it was old ."),
+                "does not decide how “it” is translated",
+                "where the nearest sentence leaves it open, the earlier one rightly decides",
+            ),
+            Mistake(
                 lambda: (["mary found the key ."], ["tom slept .", "anna sang ."], "it was old ."),
                 "put one sentence into it",
                 "two documents that differ in one sentence make an experiment",

@@ -8,7 +8,7 @@ from itertools import pairwise
 from reasonlib.context_translation.models.pretrained import from_pretrained
 from reasonlib.context_translation.page.reading import CONTEXTS, knows, translate_all
 from reasonlib.grading.checks import Answer, exercise, expect, expect_close, hint
-from reasonlib.parallel import simulate
+from reasonlib.parallel import lexicon, simulate
 from reasonlib.parallel.metrics import bleu
 
 __all__ = ["check_ceiling", "check_contrastive", "check_fooling_document", "check_lower_bleu"]
@@ -147,6 +147,24 @@ def check_lower_bleu(answer: Answer, seed: int) -> None:
     )
 
 
+def undecided(sentence: str, nearest: str) -> str:
+    """Return a word that a sentence leaves open and the nearest sentence does not decide; empty if none."""
+    words, near = sentence.split(), nearest.split()
+    if sentence.removesuffix(" .") in lexicon.SCENES:  # "it rained again" leaves nothing open
+        return ""
+    before = words[: words.index("it")] if "it" in words else []
+    deciding = {  # whether the word is there, where the same sentence could decide it, and by which words
+        "it": ("it" in words, before, set(lexicon.THINGS)),
+        "then": (words[0] == "then", words, set(lexicon.NAMES)),
+        "and": (words[0] == "and", words, set(lexicon.TRANSITIVE)),
+        "you": ("you" in words, words, set(lexicon.TITLES)),
+    }
+    for word, (there, own, by) in deciding.items():
+        if there and by.isdisjoint(own) and by.isdisjoint(near):
+            return word
+    return ""
+
+
 @exercise(title="A document that fools a context model", minutes=20, points=3)
 @hint("Add an earlier sentence that mentions a different noun from the one in the nearest sentence.")
 def check_fooling_document(answer: Answer) -> None:
@@ -175,5 +193,11 @@ def check_fooling_document(answer: Answer) -> None:
     expect(shorter, "take the first context and put one sentence into it; change nothing else")
     expect(longer[-1] == context[-1], "put the sentence in further back: the nearest sentence must stay")
     expect(len(longer) <= CONTEXTS, f"the translator reads {CONTEXTS} sentences at most")
+    word = undecided(sentence, longer[-1])
+    expect(
+        not word,
+        f"the nearest sentence does not decide how “{word}” is translated, so an earlier one may: "
+        "take a nearest sentence that decides",
+    )
     first, second = translate_all(translator, [(sentence, context), (sentence, longer)])
     expect(first != second, f"both contexts give “{first}”: the sentence you put in changes nothing")

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -166,6 +167,9 @@ class Experiment:
     bundled
         Rows that measure a model that was trained before, and of which there is one: more seeds are no more
         evidence.
+    shares
+        Where a run names one number of test examples: the part of them behind a metric that is a share of
+        them, 0 for a metric that is none, such as a similarity. By pattern; the first that fits counts.
     resolve
         From a record's settings and a metric to all settings that make this metric, with the defaults of what
         the settings leave out, to set them beside those that a source prints. Optional.
@@ -180,6 +184,7 @@ class Experiment:
     version: Callable[[str], str | None] | None = None
     deterministic: bool | tuple[str, ...] = False
     bundled: tuple[str, ...] = ()
+    shares: Mapping[str, float] = field(default_factory=lambda: {"*": 1.0})
     resolve: Callable[[Mapping[str, Any], str], Mapping[str, Any]] | None = None
 
     def __post_init__(self) -> None:
@@ -205,6 +210,9 @@ class Experiment:
         named = () if isinstance(self.deterministic, bool) else self.deterministic
         if unknown := {*named, *self.bundled} - set(self.rows):
             raise ValueError(f"deterministic and bundled must name rows, got {sorted(unknown)[0]!r}")
+        for metric, part in self.shares.items():
+            if not 0 <= part <= 1:
+                raise ValueError(f"shares must be from 0 to 1, got {part} for {metric!r}")
         for name, values in (*self.rows.items(), *self.scales.items()):
             try:
                 plain(values)
@@ -214,6 +222,11 @@ class Experiment:
     def is_deterministic(self, row: str) -> bool:
         """Whether every seed gives the same numbers for a row."""
         return self.deterministic if isinstance(self.deterministic, bool) else row in self.deterministic
+
+    def examples_behind(self, metric: str, count: int) -> int | None:
+        """Return how many of `count` test examples a metric is a share of; None if it is no share of them."""
+        part = next((part for pattern, part in self.shares.items() if fnmatchcase(metric, pattern)), 0)
+        return round(count * part) or None
 
 
 def plain(values: Mapping[str, Any]) -> dict[str, Any]:

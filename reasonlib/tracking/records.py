@@ -13,7 +13,7 @@ imported from here, too.
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -128,6 +128,8 @@ class Group:
         In the order of the seeds; all made by the same settings, code and version of the data.
     stale
         Why they are stale, or None.
+    declared
+        The experiment, where it still exists.
     """
 
     experiment: str
@@ -136,6 +138,7 @@ class Group:
     data: Data
     records: tuple[Record, ...]
     stale: str | None = None
+    declared: "Experiment | None" = field(default=None, repr=False, compare=False)
 
     @property
     def complete(self) -> bool:
@@ -164,6 +167,8 @@ class Group:
         for record in self.records:
             count = record.details.get("examples")
             number = count.get(metric) if isinstance(count, Mapping) else count
+            if isinstance(count, int) and self.declared is not None:
+                number = self.declared.examples_behind(metric, count)
             if not isinstance(number, int):
                 return None
             numbers.append(number)
@@ -265,6 +270,7 @@ def _group(pile: list[Record], experiment: "Experiment | None", why: Callable[[R
         data=replace(newest.data, kind=_kind(newest.data, experiment)),
         records=tuple(seeds[seed] for seed in sorted(seeds)),
         stale=reason,
+        declared=experiment,
     )
 
 

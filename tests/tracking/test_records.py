@@ -211,6 +211,18 @@ def test_seeds_are_summarised():
     assert Summary.of([0.3]) == Summary(mean=0.3, sd=None, n=1)
 
 
+def test_a_metric_is_a_share_of_the_examples_that_its_experiment_says():
+    shares = {"accuracy": 1, "accuracy.*": 0.25, "*": 0}
+    (group,) = records.groups(replace(EXPERIMENT, shares=shares), records=[record(details={"examples": 80})])
+    assert [group.examples(name) for name in ("accuracy", "accuracy.text", "cka")] == [80, 20, None]
+    (counted,) = records.groups(EXPERIMENT, records=[record(details={"examples": {"accuracy": 7}})])
+    assert (counted.examples("accuracy"), counted.examples("loss")) == (7, None)
+    (unsaid,) = records.groups(EXPERIMENT, records=[record()])
+    assert unsaid.examples("accuracy") is None
+    with pytest.raises(ValueError, match=r"shares must be from 0 to 1, got 2 for 'accuracy'"):
+        replace(EXPERIMENT, shares={"accuracy": 2})
+
+
 def test_a_metric_that_one_seed_lacks_has_no_mean():
     group = records.best(EXPERIMENT, "small", records=[record(seed=0), record(seed=1, accuracy=None)])
     assert group.summary("accuracy") is None and group.metrics == ()

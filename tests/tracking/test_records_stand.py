@@ -1,5 +1,7 @@
 """The records that pages show were made by the code of today, or it is said why not."""
 
+from collections.abc import Mapping
+
 import yaml
 
 from reasonlib.tracking import records
@@ -38,3 +40,20 @@ def test_the_records_that_count_are_not_stale():
         for row, reason in [next(iter(rows.items()))]
     ]
     assert not new, ADVICE.format(stale="\n  ".join(lines), names=" ".join(new))
+
+
+def test_what_counts_as_a_share_of_examples_is_one():
+    """A share of n examples is a whole number of n-ths; one of hidden characters has more of them than n."""
+    wrong = []
+    for experiment in experiments().values():
+        for group in records.groups(experiment):
+            if group.stale is not None or isinstance(group.records[0].details.get("examples"), Mapping):
+                continue
+            for metric in group.metrics:
+                count = group.examples(metric)
+                if count is None or metric.startswith("mlm."):
+                    continue
+                whole = [record.metrics[metric] * count for record in group.records]
+                if any(abs(value - round(value)) > 1e-6 for value in whole):
+                    wrong.append(f"{experiment.name} {group.row}: {metric} is no share of {count} examples")
+    assert not wrong, "say so in the experiment's shares:\n  " + "\n  ".join(wrong)

@@ -176,6 +176,7 @@ SMALL_SAMPLES = Experiment(
     scales=by_scale(draws=(2, 10, 100), width=(8, 64, 64)),
     data=subset(DATA, "gaussian"),
     run=run_small_samples,
+    shares={"*": 0},  # similarities
 )
 
 MODELS = (

@@ -45,7 +45,18 @@ SCALES: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-_pretraining = family("maths_qa", PRE, scales=SCALES, data=subset(DATA, "mathematics"), run=run_pretraining)
+NO_SHARES: Mapping[str, float] = {"modules_above_90": 0, "relative_cost": 0, "extrapolation.known_words": 0}
+SHARES: Mapping[str, float] = {**NO_SHARES, "extrapolation*": 0.4, "*": 1}
+"""Metrics that are shares of test questions: at quick, of 250 and of 100 that ask for extrapolation."""
+
+_pretraining = family(
+    "maths_qa",
+    PRE,
+    scales=SCALES,
+    data=subset(DATA, "mathematics"),
+    run=run_pretraining,
+    shares=SHARES,
+)
 
 STARTS: Mapping[str, Any] = {start: {"start": start} for start in ("scratch", "encoder", "both")}
 """Rows of what a solver starts from: first weights, a pre-trained encoder, or encoder and decoder of it."""
@@ -73,6 +84,10 @@ TWO_MODULES = _pretraining(
             "pre_steps": 640, "steps": 640, "every": 80, "lr": 1.5e-3,
         },
         "paper": {**CURVE, "modules": EASY, "train": 30000},
+    },
+    shares={
+        **NO_SHARES, "accuracy.n*": 0.5, "early.n*": 0.5, "extrapolation.n*": 0.25, "extrapolation*": 0.5,
+        "*": 1,
     },
 )  # fmt: skip
 
@@ -118,6 +133,7 @@ BASELINES = Experiment(
     data=subset(DATA, "mathematics"),
     run=run_baseline,
     deterministic=("most-frequent", "symbolic"),
+    shares=SHARES,
 )
 
 COMPUTE = Experiment(

@@ -30,6 +30,7 @@ OTHERS = {
     "google-deepmind/mathematics_dataset",
     "jayleicn/TVQAplus",
     "nyu-mll/CoLA",
+    "rbawden/discourse-mt-test-sets",
     "sameenmaruf/selective-attn",
     "smartyfh/DST-STAR",
     "timbmg/RNNLM",

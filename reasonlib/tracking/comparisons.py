@@ -105,11 +105,12 @@ class Reader:
     def sample(self, side: Side, group: Group, claim: Claim) -> Sample:
         """Return what the runs of one side measured."""
         values = tuple(float(record.metrics[side.metric] or 0.0) for record in group.records)
-        declared = self.experiments[side.experiment].is_deterministic(side.row)
+        experiment = self.experiments[side.experiment]
+        declared = experiment.is_deterministic(side.row)
         same = max(values) - min(values) <= TIE * max(map(abs, values))
         return Sample(
             values=values,
-            seeds=tuple(record.seed for record in group.records),
+            seeds=tuple(record.seed for record in group.records) if experiment.paired else (),
             deterministic=declared and same,
             examples=group.examples(side.metric) or claim.table.examples_of(side.metric),
             drawn=group.data.kind not in SHARED_TEST,

@@ -167,9 +167,14 @@ class Experiment:
     bundled
         Rows that measure a model that was trained before, and of which there is one: more seeds are no more
         evidence.
+    tested
+        What the details of a record call its number of test examples, if it is one number for all metrics.
     shares
-        Where a run names one number of test examples: the part of them behind a metric that is a share of
-        them, 0 for a metric that is none, such as a similarity. By pattern; the first that fits counts.
+        In that case, the part of them behind a metric that is a share of them, 0 for a metric that is none,
+        such as a similarity. By pattern; the first that fits counts.
+    paired
+        Whether runs of two rows from one seed belong together: not where a seed draws nothing that they
+        share, as with times.
     resolve
         From a record's settings and a metric to all settings that make this metric, with the defaults of what
         the settings leave out, to set them beside those that a source prints. Optional.
@@ -184,7 +189,9 @@ class Experiment:
     version: Callable[[str], str | None] | None = None
     deterministic: bool | tuple[str, ...] = False
     bundled: tuple[str, ...] = ()
+    tested: str = "examples"
     shares: Mapping[str, float] = field(default_factory=lambda: {"*": 1.0})
+    paired: bool = True
     resolve: Callable[[Mapping[str, Any], str], Mapping[str, Any]] | None = None
 
     def __post_init__(self) -> None:

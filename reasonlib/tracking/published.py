@@ -200,9 +200,9 @@ class Claim:
         return self.id.partition("/")[0]
 
     @property
-    def family(self) -> tuple[str, str, str, bool]:
+    def family(self) -> tuple[str, str, str, str, bool]:
         """What is corrected together for many comparisons: the part of the source the claim is from."""
-        return self.topic, self.locator_kind, self.locator, self.goal
+        return self.topic, self.source, self.locator_kind, self.locator, self.goal
 
     @property
     def tolerance(self) -> float | None:

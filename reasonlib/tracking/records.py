@@ -165,7 +165,7 @@ class Group:
         """Return the number of test examples behind a metric, where the records say it; the fewest."""
         numbers = []
         for record in self.records:
-            count = record.details.get("examples")
+            count = record.details.get("examples" if self.declared is None else self.declared.tested)
             number = count.get(metric) if isinstance(count, Mapping) else count
             if isinstance(count, int) and self.declared is not None:
                 number = self.declared.examples_behind(metric, count)

@@ -71,6 +71,7 @@ COST = Experiment(
     },
     data=subset(DATA, "simulated"),
     run=run_cost,
+    paired=False,
 )  # fmt: skip
 
 CONTEXT_LENGTH = Experiment(

@@ -212,6 +212,7 @@ COST = Experiment(
     scales=extend_scales(TEXT, smoke={"repeats": 2}, quick={"repeats": 20}, paper={"repeats": 20}),
     data=subset(DATA, "simulated"),
     run=run_cost,
+    paired=False,
 )
 
 EXPERIMENTS = {

@@ -150,6 +150,7 @@ COMPUTE = Experiment(
     },
     data=subset(DATA, "mathematics"),
     run=run_compute,
+    paired=False,
 )  # fmt: skip
 
 BUNDLE = Experiment(

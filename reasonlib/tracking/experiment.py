@@ -167,11 +167,10 @@ class Experiment:
     bundled
         Rows that measure a model that was trained before, and of which there is one: more seeds are no more
         evidence.
-    tested
-        What the details of a record call its number of test examples, if it is one number for all metrics.
     shares
-        In that case, the part of them behind a metric that is a share of them, 0 for a metric that is none,
-        such as a similarity. By pattern; the first that fits counts.
+        How many test examples a metric is a share of, where a run does not say it for each metric: a part of
+        the run's `examples`, the name of the detail of its record that holds the number, or (above 1) the
+        number itself; 0 for a metric that is no share, such as a similarity. By pattern; the first counts.
     paired
         Whether runs of two rows from one seed belong together: not where a seed draws nothing that they
         share, as with times.
@@ -189,8 +188,7 @@ class Experiment:
     version: Callable[[str], str | None] | None = None
     deterministic: bool | tuple[str, ...] = False
     bundled: tuple[str, ...] = ()
-    tested: str = "examples"
-    shares: Mapping[str, float] = field(default_factory=lambda: {"*": 1.0})
+    shares: Mapping[str, float | str] = field(default_factory=lambda: {"*": 1.0})
     paired: bool = True
     resolve: Callable[[Mapping[str, Any], str], Mapping[str, Any]] | None = None
 
@@ -218,8 +216,8 @@ class Experiment:
         if unknown := {*named, *self.bundled} - set(self.rows):
             raise ValueError(f"deterministic and bundled must name rows, got {sorted(unknown)[0]!r}")
         for metric, part in self.shares.items():
-            if not 0 <= part <= 1:
-                raise ValueError(f"shares must be from 0 to 1, got {part} for {metric!r}")
+            if isinstance(part, int | float) and part < 0:
+                raise ValueError(f"shares must be at least 0, got {part} for {metric!r}")
         for name, values in (*self.rows.items(), *self.scales.items()):
             try:
                 plain(values)
@@ -230,10 +228,20 @@ class Experiment:
         """Whether every seed gives the same numbers for a row."""
         return self.deterministic if isinstance(self.deterministic, bool) else row in self.deterministic
 
-    def examples_behind(self, metric: str, count: int) -> int | None:
-        """Return how many of `count` test examples a metric is a share of; None if it is no share of them."""
+    def examples_behind(self, metric: str, details: Mapping[str, Any]) -> int | None:
+        """Return how many test examples a metric of a record with these details is a share of.
+
+        None if it is no share of them, or the record does not say how many there are.
+        """
+        counted = details.get("examples")
+        if isinstance(counted, Mapping):
+            return counted.get(metric)
         part = next((part for pattern, part in self.shares.items() if fnmatchcase(metric, pattern)), 0)
-        return round(count * part) or None
+        if isinstance(part, str):
+            return details.get(part)
+        if part > 1:
+            return round(part)
+        return None if counted is None else round(counted * part) or None
 
 
 def plain(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ imported from here, too.
 
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -163,16 +163,10 @@ class Group:
 
     def examples(self, metric: str) -> int | None:
         """Return the number of test examples behind a metric, where the records say it; the fewest."""
-        numbers = []
-        for record in self.records:
-            count = record.details.get("examples" if self.declared is None else self.declared.tested)
-            number = count.get(metric) if isinstance(count, Mapping) else count
-            if isinstance(count, int) and self.declared is not None:
-                number = self.declared.examples_behind(metric, count)
-            if not isinstance(number, int):
-                return None
-            numbers.append(number)
-        return min(numbers)
+        if self.declared is None:
+            return None
+        numbers = [self.declared.examples_behind(metric, record.details) for record in self.records]
+        return None if None in numbers else min(filter(None, numbers))
 
     def _preference(self, names: Sequence[str]) -> tuple:
         """Sort key: fresh before stale, the larger scale, the source's data, then the experiment's order."""

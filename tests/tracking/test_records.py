@@ -219,8 +219,11 @@ def test_a_metric_is_a_share_of_the_examples_that_its_experiment_says():
     assert (counted.examples("accuracy"), counted.examples("loss")) == (7, None)
     (unsaid,) = records.groups(EXPERIMENT, records=[record()])
     assert unsaid.examples("accuracy") is None
-    with pytest.raises(ValueError, match=r"shares must be from 0 to 1, got 2 for 'accuracy'"):
-        replace(EXPERIMENT, shares={"accuracy": 2})
+    elsewhere = replace(EXPERIMENT, shares={"accuracy": "turns", "recall": 12})
+    (group,) = records.groups(elsewhere, records=[record(details={"turns": 5})])
+    assert [group.examples(name) for name in ("accuracy", "recall", "loss")] == [5, 12, None]
+    with pytest.raises(ValueError, match=r"shares must be at least 0, got -1 for 'accuracy'"):
+        replace(EXPERIMENT, shares={"accuracy": -1})
 
 
 def test_a_metric_that_one_seed_lacks_has_no_mean():

@@ -45,8 +45,12 @@ SCALES: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-NO_SHARES: Mapping[str, float] = {"modules_above_90": 0, "relative_cost": 0, "extrapolation.known_words": 0}
-SHARES: Mapping[str, float] = {**NO_SHARES, "extrapolation*": 0.4, "*": 1}
+NO_SHARES: Mapping[str, float | str] = {
+    "modules_above_90": 0,
+    "relative_cost": 0,
+    "extrapolation.known_words": 0,
+}
+SHARES: Mapping[str, float | str] = {**NO_SHARES, "extrapolation*": 0.4, "*": 1}
 """Metrics that are shares of test questions: at quick, of 250 and of 100 that ask for extrapolation."""
 
 _pretraining = family(

@@ -69,7 +69,8 @@ class Comparison:
     enough
         Whether every side is deterministic or has `MIN_RUNS` runs.
     exact
-        Whether no chance is involved: all sides are deterministic.
+        Whether no chance was seen: all sides are deterministic, or their runs agree to the last bit in a metric
+        that is no share of drawn examples, such as a whole number of epochs.
     tie
         Whether the sides of a difference are equal.
     better

@@ -69,7 +69,7 @@ class Comparison:
     enough
         Whether every side is deterministic or has `MIN_RUNS` runs.
     exact
-        Whether no chance was seen: all sides are deterministic, or their runs agree to the last bit in a metric
+        Whether no chance was seen: all sides are deterministic, or their runs agree in every bit of a metric
         that is no share of drawn examples, such as a whole number of epochs.
     tie
         Whether the sides of a difference are equal.

@@ -30,10 +30,10 @@ def run_contrasts(trial: Trial) -> Measured:
     splits = load(
         trial.data, train=settings["documents"], valid=settings["valid_size"], test=settings["test_size"]
     )
-    tokens = subwords(splits, settings["vocabulary"])
-    trained = train(construct(Recipe, settings), splits, tokens, device=trial.device, **trial.options)
     documents = splits.test if trial.data == "simulated" else read_contrasts()
     pairs = [pair for document in documents for pair in document.pairs]
+    tokens = subwords(splits, settings["vocabulary"])
+    trained = train(construct(Recipe, settings), splits, tokens, device=trial.device, **trial.options)
     return measured(
         trained.history,
         contrastive(trained, trained.encode(documents), pairs),

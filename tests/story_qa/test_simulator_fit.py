@@ -4,7 +4,7 @@ import pytest
 
 from reasonlib.story_qa.data.example import Example
 from reasonlib.story_qa.data.simulator import simulate
-from reasonlib.story_qa.data.simulator_fit import answers, compare, statistics, total_variation, vocabulary
+from reasonlib.story_qa.data.simulator_fit import answers, compare, statistics, vocabulary
 
 
 def example(story, question, answer, support, group=0):
@@ -38,12 +38,6 @@ def test_measures_by_hand():
 
 def test_every_word_is_found_whatever_the_order():
     assert "john" in vocabulary(THREE) and vocabulary(THREE[::-1]) == vocabulary(THREE)
-
-
-def test_total_variation_of_histograms():
-    assert total_variation({"a": 2}, {"a": 5}) == 0
-    assert total_variation({"a": 1}, {"b": 1}) == 1
-    assert total_variation({"a": 1, "b": 1}, {"a": 1, "b": 1, "c": 2}) == pytest.approx(0.5)
 
 
 def test_two_sets_side_by_side():

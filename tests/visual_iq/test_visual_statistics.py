@@ -16,7 +16,6 @@ from reasonlib.visual_iq.data.simulator_fit import (
     modified_attributes,
     public_marginals,
     question_table,
-    total_variation,
 )
 from reasonlib.visual_iq.models.naive_bayes import MIXED, candidate_features, choose
 
@@ -29,12 +28,6 @@ def ours():
         answers: Problems.concatenate([simulate(key, NUMBER, seed=21, answers=answers) for key in KEYS])
         for answers in DISTRACTORS
     }
-
-
-def test_distance_of_histograms():
-    assert total_variation({"a": 2}, {"a": 5}) == 0
-    assert total_variation({"a": 2}, {"b": 5}) == 1
-    assert total_variation({"a": 1, "b": 1}, {"a": 3, "b": 1}) == pytest.approx(0.25)
 
 
 def test_each_problem_counts_once(ours):

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from reasonlib.data.distributions import total_variation
 from reasonlib.goal_dialogue.data.example import SILENCE, Dialogue, Fact, Turn
 
 __all__ = ["Comparison", "Statistics", "compare", "describe", "phrases", "template"]
@@ -158,18 +159,9 @@ def compare(first: Statistics, second: Statistics) -> Comparison:
     return Comparison(
         only_first=tuple(sorted(texts[0] - texts[1])),
         only_second=tuple(sorted(texts[1] - texts[0])),
-        responses=_distance(first.responses, second.responses),
-        phrases=_distance(first.phrases, second.phrases),
-        lengths=_distance(first.lengths, second.lengths),
-        restaurants=_distance(first.restaurants, second.restaurants),
-        offered=_distance(first.offered, second.offered),
-    )
-
-
-def _distance(first: Mapping, second: Mapping) -> float:
-    """Half the sum of differences between two distributions given by counts."""
-    totals = sum(first.values()), sum(second.values())
-    return (
-        sum(abs(first.get(key, 0) / totals[0] - second.get(key, 0) / totals[1]) for key in {*first, *second})
-        / 2
+        responses=total_variation(first.responses, second.responses),
+        phrases=total_variation(first.phrases, second.phrases),
+        lengths=total_variation(first.lengths, second.lengths),
+        restaurants=total_variation(first.restaurants, second.restaurants),
+        offered=total_variation(first.offered, second.offered),
     )

@@ -3,14 +3,14 @@
 The same measures are taken of simulated and released stories, so that the two can stand side by side.
 """
 
-import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from reasonlib.data.distributions import total_variation
 from reasonlib.story_qa.data.example import Example, words
 
-__all__ = ["answers", "compare", "statistics", "total_variation", "vocabulary"]
+__all__ = ["answers", "compare", "statistics", "vocabulary"]
 
 
 def vocabulary(examples: Iterable[Example]) -> set[str]:
@@ -32,24 +32,6 @@ def vocabulary(examples: Iterable[Example]) -> set[str]:
 def answers(examples: Iterable[Example]) -> Counter[str]:
     """Count the answers, the words of a list joined by commas as in the released files."""
     return Counter(",".join(example.answer) for example in examples)
-
-
-def total_variation(first: Mapping[str, float], second: Mapping[str, float]) -> float:
-    """Half the summed difference of two histograms, each scaled to sum to one.
-
-    Returns
-    -------
-    float
-        0 for equal distributions, 1 for distributions without a common value.
-
-    >>> total_variation({"yes": 1, "no": 1}, {"yes": 3, "no": 1})
-    0.25
-    """
-    totals = sum(first.values()), sum(second.values())
-    difference = math.fsum(
-        abs(first.get(key, 0) / totals[0] - second.get(key, 0) / totals[1]) for key in {*first, *second}
-    )
-    return min(1.0, 0.5 * difference)
 
 
 def statistics(examples: Sequence[Example]) -> dict[str, float]:

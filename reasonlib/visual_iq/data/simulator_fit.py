@@ -18,6 +18,7 @@ import numpy as np
 from numpy import ndarray
 
 from reasonlib.arguments import check_choice
+from reasonlib.data.distributions import total_variation
 from reasonlib.visual_iq.data import rule_solver
 from reasonlib.visual_iq.data.example import (
     ATTRIBUTES,
@@ -40,7 +41,6 @@ __all__ = [
     "modified_attributes",
     "public_marginals",
     "question_table",
-    "total_variation",
 ]
 
 PUBLIC = Path(__file__).with_name("public_marginals.json")
@@ -70,36 +70,25 @@ class Distance(NamedTuple):
     chance: float
 
 
-def total_variation(first: Histogram, second: Histogram) -> float:
-    """Half the summed difference of two histograms, each scaled to sum to one.
-
-    >>> total_variation({"circle": 1, "square": 1}, {"circle": 3, "square": 1})
-    0.25
-    """
-    return _distance_and_chance(first, second)[0]
-
-
-def _distance_and_chance(left: Histogram, right: Histogram) -> tuple[float, float]:
-    """Give the distance of two histograms, and what it would be by chance."""
+def _chance(left: Histogram, right: Histogram) -> float:
+    """Give the distance of two histograms that is expected if both are drawn from one distribution."""
     total_left, total_right = math.fsum(left.values()), math.fsum(right.values())
-    distance = chance = 0.0
+    chance = 0.0
     for label in sorted({*left, *right}):
-        left_count, right_count = left.get(label, 0), right.get(label, 0)
-        distance += abs(left_count / total_left - right_count / total_right) / 2
-        share = (left_count + right_count) / (total_left + total_right)
+        share = (left.get(label, 0) + right.get(label, 0)) / (total_left + total_right)
         variance = max(share * (1 - share), 0) * (1 / total_left + 1 / total_right)
         chance += math.sqrt(2 / math.pi * variance) / 2
-    return distance, chance
+    return chance
 
 
 def compare(ours: Table, theirs: Table) -> list[Distance]:
     """Measure the distance of two tables in everything that both hold, the farthest first."""
     distances = [
-        Distance(key, measure, *_distance_and_chance(ours[key][measure], theirs[key][measure]))
+        Distance(key, measure, total_variation(left, right), _chance(left, right))
         for key in theirs
         if key in ours
-        for measure in theirs[key]
-        if measure in ours[key]
+        for measure, right in theirs[key].items()
+        if (left := ours[key].get(measure)) is not None
     ]
     return sorted(distances, key=lambda item: -item.distance)
 

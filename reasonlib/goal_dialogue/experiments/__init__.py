@@ -6,9 +6,11 @@ from reasonlib.goal_dialogue.experiments.ceiling import CEILING
 from reasonlib.goal_dialogue.experiments.copying import COPYING, SPEAKING
 from reasonlib.goal_dialogue.experiments.memory_networks import NETWORKS, TUNING
 from reasonlib.goal_dialogue.experiments.oov_validation import OOV_VALIDATION
+from reasonlib.goal_dialogue.experiments.restarts import RESTARTS
 from reasonlib.goal_dialogue.experiments.sentence_encoders import (
     ADVICE,
     KEY_TAGS,
+    PARAGRAPH_TUNING,
     PARAGRAPHS,
     SWAPPED,
     TAG_VARIANTS,
@@ -31,6 +33,8 @@ EXPERIMENTS = {
         TAG_VARIANTS,
         SWAPPED,
         PARAGRAPHS,
+        PARAGRAPH_TUNING,
+        RESTARTS,
         WORD2VEC,
         COPYING,
         SPEAKING,

@@ -200,6 +200,8 @@ TUNING = networks_experiment(
     {
         "chosen": {"network": "n2n"},
         "batch-256": {"network": "n2n", "batch_size": 256},
+        **{f"width-{width}": {"network": "n2n", "width": width} for width in (16, 64, 128)},
+        **{f"lr-{lr}": {"network": "n2n", "lr": lr} for lr in (0.003, 0.01)},
         "slots-100": {"network": "n2n", "slots": 100},
         "hinge": {"network": "n2n", "loss": "hinge"},
         "adadelta": {"network": "n2n", "optimiser": "adadelta", "lr": 1.0},

@@ -4,7 +4,16 @@ from reasonlib.goal_dialogue.experiments.memory_networks import networks_experim
 from reasonlib.goal_dialogue.experiments.tasks import DATA, scales
 from reasonlib.tracking.experiment import subset
 
-__all__ = ["ADVICE", "KEY_TAGS", "PARAGRAPHS", "SWAPPED", "TAG_VARIANTS", "WORD2VEC"]
+__all__ = [
+    "ADVICE",
+    "DBOW",
+    "KEY_TAGS",
+    "PARAGRAPHS",
+    "PARAGRAPH_TUNING",
+    "SWAPPED",
+    "TAG_VARIANTS",
+    "WORD2VEC",
+]
 
 
 # Key tags (section 4.2) -------------------------------------------------------------------------------------
@@ -62,12 +71,14 @@ SWAPPED = networks_experiment(
 
 # Vectors trained beforehand (section 4.1) -------------------------------------------------------------------
 
+DBOW = {"network": "n2n", "sentences": "paragraphs", "hops": 8}
+
 PARAGRAPHS = networks_experiment(
     "paragraphs",
     "Paragraph vectors instead of words",
     {
-        "dbow": {"network": "n2n", "sentences": "paragraphs", "hops": 8},
-        "dbow-external": {"network": "n2n", "sentences": "paragraphs", "corpus": "external", "hops": 8},
+        "dbow": DBOW,
+        "dbow-external": {**DBOW, "corpus": "external"},
     },
     scales=scales(1, 2, 3, 4, 5, 6),
 )
@@ -83,6 +94,17 @@ WORD2VEC = networks_experiment(
     },
 )
 
+PARAGRAPH_TUNING = networks_experiment(
+    "paragraph-tuning",
+    "Width of paragraph vectors and number of hops, on full dialogues (section 5.2)",
+    {
+        "dbow": DBOW,
+        "width-20": {**DBOW, "paragraph_width": 20},
+        **{f"hops-{hops}": {**DBOW, "hops": hops} for hops in (1, 2, 4)},
+    },
+    scales=WORD2VEC.scales,
+)
+
 # Few dialogues (section 5.3.5) ------------------------------------------------------------------------------
 
 ADVICE = networks_experiment(
@@ -91,7 +113,7 @@ ADVICE = networks_experiment(
     {
         "n2n": {"network": "n2n"},
         "ktn2n": {"network": "n2n", "sentences": "keytags", "hops": 5},
-        "dbow": {"network": "n2n", "sentences": "paragraphs", "hops": 8},
+        "dbow": DBOW,
     },
     scales={
         "smoke": {"tasks": (1,), "epochs": 1, "embedding_epochs": 2, "tagger_steps": 20},

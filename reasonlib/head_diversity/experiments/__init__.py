@@ -6,6 +6,7 @@ from typing import Any
 from reasonlib.head_diversity.data.datasets import DATA, files_version
 from reasonlib.head_diversity.experiments.cost import run_cost
 from reasonlib.head_diversity.experiments.every_model import bundles_version, run_every_model
+from reasonlib.head_diversity.experiments.invariance import run_invariance
 from reasonlib.head_diversity.experiments.language_model import run_language_model, text_version
 from reasonlib.head_diversity.experiments.pruning import run_pruning
 from reasonlib.head_diversity.experiments.small_samples import run_small_samples
@@ -179,6 +180,16 @@ SMALL_SAMPLES = Experiment(
     shares={"*": 0},  # similarities
 )
 
+INVARIANCE = Experiment(
+    name="head_diversity/invariance",
+    title="Which linear maps the measures of similarity do not see",
+    rows={name: {"map": name} for name in ("rotation", "scaling", "affine")},
+    scales=by_scale(draws=(2, 20, 100), count=(64, 512, 2048), width=(8, 32, 64)),
+    data=subset(DATA, "gaussian"),
+    run=run_invariance,
+    shares={"*": 0},  # similarities
+)
+
 MODELS = (
     "context_translation.hce",
     "maths_qa.filler",
@@ -226,6 +237,7 @@ EXPERIMENTS = {
         TRANSLATION,
         PRUNING,
         SMALL_SAMPLES,
+        INVARIANCE,
         EVERY_MODEL,
         COST,
     )

@@ -157,7 +157,7 @@ def _stsb(path: Path) -> Iterator[Example]:
 def _qqp(path: Path) -> Iterator[Example]:
     """Read pairs; a question with a line break in it makes broken lines, which are left out.
 
-    The authors' code does the same; some twenty of 364,000 lines are broken.
+    The authors' code does the same.
     """
     header = ("id", "qid1", "qid2", "question1", "question2", "is_duplicate")
     rows = list(read_rows(path, range(1, 7), header=header))

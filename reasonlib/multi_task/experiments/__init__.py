@@ -285,8 +285,6 @@ GLUE = Experiment(
     run=run_glue,
     version=glue_version,
 )  # fmt: skip
-"""Any encoder of `transformers` can take the place of BERT-large: ``encoder`` is its name or its folder."""
-
 BUNDLE = Experiment(
     name="multi_task/bundle",
     title="The bundled encoder and MT-DNN",

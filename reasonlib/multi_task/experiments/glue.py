@@ -9,6 +9,12 @@
 On ``glue-qnli-v1`` QNLI is version 1, the others are the same, and QNLI alone is measured. There its two
 sentences about a question are ranked, but for the row with plain heads, which classifies each.
 
+The setting ``encoder`` is a name on the Hugging Face hub or a folder; with another one than BERT-large::
+
+    glue = EXPERIMENTS["multi_task/glue"]
+    rows = {name: {**row, "encoder": "roberta-base"} for name, row in glue.rows.items()}
+    run(replace(glue, rows=rows), rows="mt-dnn", data="glue", scale="paper")
+
 A task's system is forgotten before the next one is trained: nine copies of BERT-large take 12 GB.
 """
 

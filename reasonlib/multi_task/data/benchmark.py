@@ -69,8 +69,10 @@ def glue_score(metrics: Mapping[str, float]) -> float:
     metrics
         ``set.metric`` to number.
     """
-    means = [sum(metrics[f"{name}.{one}"] for one in of) / len(of) for name, of in METRICS.items()]
-    return sum(means) / len(means)
+    total = 0.0
+    for name, own in METRICS.items():
+        total += sum(metrics[f"{name}.{metric}"] for metric in own) / len(own)
+    return total / len(METRICS)
 
 
 def read_part(name: str, part: str, *, qnli: str = "v2") -> list[Example]:
@@ -105,10 +107,10 @@ def read_part(name: str, part: str, *, qnli: str = "v2") -> list[Example]:
 def version_here(*, qnli: str = "v2") -> str | None:
     """Name the state of the files that are read; None where one of them is not on this machine."""
     try:
-        found = [_release(name, qnli) for name in METRICS]
+        releases = [_release(name, qnli) for name in METRICS]
     except DataError:
         return None
-    contents = ("".join(digest(folder / file) for file in _files(release)) for folder, release in found)
+    contents = ("".join(digest(folder / file) for file in _files(release)) for folder, release in releases)
     return "+".join(sha256(content.encode()).hexdigest()[:8] for content in contents)
 
 

@@ -142,7 +142,7 @@ def run_glue(trial: Trial) -> Measured:
             other = _measured_part(name, "mismatched", "v2", settings.get("asked"))
             scores = evaluate(system.model, system.tokenizer, split.task, other, longest=recipe.longest)
             metrics["mnli.mismatched"], tested["mnli.mismatched"] = scores["accuracy"], len(other)
-    metrics["mean"] = sum(metrics[f"{one.task.name}.{one.task.metric}"] for one in splits) / len(splits)
+    metrics["mean"] = sum(metrics[f"{task.name}.{task.metric}"] for task, *_ in splits) / len(splits)
     if trial.data == "glue":
         metrics["score"] = benchmark.glue_score(metrics)
     return measured(

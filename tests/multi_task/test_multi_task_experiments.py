@@ -131,7 +131,12 @@ def test_the_conflict_loss_has_the_gradient_that_it_says(cure):
 
 
 @pytest.mark.parametrize(
-    ("name", "row"), [("multi_task/conflict", "pcgrad"), ("multi_task/real", "own-mt-dnn-no-fine-tuning")]
+    ("name", "row"),
+    [
+        ("multi_task/conflict", "pcgrad"),
+        ("multi_task/real", "own-mt-dnn-no-fine-tuning"),
+        ("multi_task/glue", "mt-dnn"),
+    ],
 )
 def test_a_trial_out_of_time_goes_on_to_the_same_numbers(name, row, tmp_path):
     options = {"rows": row, "scale": "smoke", "data": "simulated", "device": "cpu"}

@@ -1,10 +1,12 @@
 """Where the released sets come from, and which of their files are read.
 
 No checksum of these archives could be verified, so that they are not fetched: unpack them into a folder, each
-under its name, and set ``REASONLIB_DATA`` to that folder. A folder ``glue`` around them is allowed.
+under its name, and set ``REASONLIB_DATA`` to that folder. A folder ``glue`` around them is allowed; around
+the sets of `GLUE` also ``glue_data``, as GLUE's own script calls it.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from reasonlib import data
 from reasonlib.arguments import check_choice
@@ -12,7 +14,7 @@ from reasonlib.data import Corpus
 from reasonlib.multi_task.data.example import Example
 from reasonlib.multi_task.data.glue import TASKS, read_file
 
-__all__ = ["CORPORA", "FILES", "read"]
+__all__ = ["CORPORA", "FILES", "GLUE", "read"]
 
 _GLUE = "https://dl.fbaipublicfiles.com/glue/data"
 _STANFORD = "https://nlp.stanford.edu/projects/snli/snli_1.0.zip"
@@ -64,7 +66,7 @@ FILES: Mapping[str, Mapping[str, str]] = {
 }
 """Set to its labelled parts and the file of each. SNLI, SciTail and Quora are read as three columns."""
 
-CORPORA: dict[str, Corpus] = {
+_SETS: dict[str, Corpus] = {
     task: Corpus(
         name=task,
         url=url,
@@ -77,6 +79,32 @@ CORPORA: dict[str, Corpus] = {
     )
     for task, (url, folder, name, licence) in _SOURCES.items()
 }
+
+GLUE: dict[str, Corpus] = {
+    name: replace(
+        _SETS[name.partition("-")[0]],
+        name=f"glue-{name}",
+        url=f"{_GLUE}/{archive}.zip",
+        citation="wang2019glue",
+        folder=folder,
+        aliases=(f"glue/{folder}", f"glue_data/{folder}", *others),
+    )
+    for name, archive, folder, *others in (
+        ("cola", "CoLA", "CoLA", "cola_public"),
+        ("sst2", "SST-2", "SST-2"),
+        ("mrpc", "MRPC", "MRPC"),
+        ("stsb", "STS-B", "STS-B", "stsbenchmark"),
+        ("qqp", "QQP", "QQP"),
+        ("mnli", "MNLI", "MNLI"),
+        ("qnli", "QNLIv2", "QNLI"),
+        ("qnli-v1", "QNLI", "QNLI-v1"),  # withdrawn; unpacked under a name of its own beside version 2
+        ("rte", "RTE", "RTE"),
+        ("wnli", "WNLI", "WNLI"),
+    )
+}
+"""The sets of GLUE as the benchmark splits them; `reasonlib.multi_task.data.benchmark` reads them."""
+
+CORPORA = _SETS | {corpus.name: corpus for corpus in GLUE.values()}
 
 
 def read(task: str, part: str) -> list[Example]:
@@ -99,4 +127,4 @@ def read(task: str, part: str) -> list[Example]:
     check_choice("task", task, TASKS)
     if part not in FILES[task]:
         raise ValueError(f"part of {task} must be one of {', '.join(FILES[task])}, got {part!r}")
-    return read_file(task, data.locate(CORPORA[task]) / FILES[task][part])
+    return read_file(task, data.locate(_SETS[task]) / FILES[task][part])

@@ -10,7 +10,12 @@ from reasonlib.multi_task.data.simulator import TASKS, simulate
 
 __all__ = ["DATA", "SIZES", "Splits", "load_simulated"]
 
-DATA = {"simulated": "stand-in", "sentence-tasks": "released"}
+DATA = {
+    "simulated": "stand-in",
+    "sentence-tasks": "released",
+    "glue": "released",
+    "glue-qnli-v1": "released",
+}
 """The sets by name and kind."""
 
 SIZES: Mapping[str, int] = {

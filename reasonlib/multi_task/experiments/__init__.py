@@ -10,6 +10,7 @@ from reasonlib.multi_task.data.simulator import FAMILY
 from reasonlib.multi_task.experiments.adaptation import run_adaptation
 from reasonlib.multi_task.experiments.bundle import make_encoder, make_system
 from reasonlib.multi_task.experiments.conflict import run_conflict
+from reasonlib.multi_task.experiments.glue import glue_version, run_glue
 from reasonlib.multi_task.experiments.heads import run_heads
 from reasonlib.multi_task.experiments.joint import run_joint
 from reasonlib.multi_task.experiments.real import real_version, run_real, run_real_adaptation
@@ -263,6 +264,27 @@ REAL_TRANSFER = _real(
     run=run_real_transfer,
 )  # fmt: skip
 
+BERT_LARGE: Mapping[str, Any] = {
+    "encoder": "bert-large-uncased", "half": True, "batch": 32, "lr": 3e-5, "further_lr": 2e-5,
+}  # fmt: skip
+"""The encoder of tables 2 and 3; the source prints no rate and no batch size."""
+
+GLUE = Experiment(
+    name="multi_task/glue",
+    title="All nine sets of GLUE, whole, with BERT-large (tables 2 and 3)",
+    rows={system: {**BERT_LARGE, **settings} for system, settings in SYSTEMS.items()},
+    scales={
+        "smoke": {**REAL_SCALES["smoke"], "half": False},
+        "quick": {
+            "encoder": MINILM["encoder"], "frozen": 4, "lr": 6e-4, "further_lr": 2e-4, "most": 800,
+            "checked": 100, "asked": 2000, "epochs": 2, "further": 1, "batch": 8, "longest": 64,
+        },
+        "paper": {"checked": 200, "epochs": 3, "further": 3, "longest": 256},
+    },
+    data=subset(DATA, "glue", "glue-qnli-v1", "simulated"),
+    run=run_glue,
+    version=glue_version,
+)  # fmt: skip
 BUNDLE = Experiment(
     name="multi_task/bundle",
     title="The bundled encoder and MT-DNN",
@@ -281,6 +303,6 @@ EXPERIMENTS = {
     experiment.name: experiment
     for experiment in (
         JOINT, HEADS, SAMPLING, ADAPTATION, TRANSFER, RELATEDNESS, SIZE, SIZE_EQUAL_STEPS, NOISE, CONFLICT,
-        REAL, REAL_ADAPTATION, REAL_TRANSFER, BUNDLE,
+        REAL, REAL_ADAPTATION, REAL_TRANSFER, GLUE, BUNDLE,
     )
 }  # fmt: skip

@@ -114,7 +114,7 @@ def gains() -> Picture:
     joint = results.published("multi_task/dev/mt-dnn/")
     alone = results.published("multi_task/dev/bert-large/") | results.published("multi_task/dev/st-dnn/")
     theirs = {
-        label: joint[key] - alone[key]
+        label: 100 * (joint[key] - alone[key])
         for label, key in (
             ("RTE (2,500)", "rte"), ("MRPC (3,700)", "mrpc-f1"), ("STS-B* (7,000)", "sts-b-pearson"),
             ("CoLA* (8,500)", "cola"), ("SST-2* (67,000)", "sst-2"), ("QNLI v1 (108,000)", "qnli-v1"),
@@ -142,7 +142,7 @@ def heads() -> Picture:
     alone = results.published("multi_task/dev/st-dnn/")
     bert = results.published("multi_task/dev/bert-large/")
     theirs = {
-        label: alone[key] - bert[key]
+        label: 100 * (alone[key] - bert[key])
         for label, key in (
             ("MNLI, answer network", "mnli-matched"), ("QQP, answer network", "qqp-accuracy"),
             ("RTE, answer network", "rte"), ("MRPC, answer network", "mrpc-f1"),

@@ -13,6 +13,7 @@ from reasonlib.multi_task.experiments.conflict import run_conflict
 from reasonlib.multi_task.experiments.glue import glue_version, run_glue
 from reasonlib.multi_task.experiments.heads import run_heads
 from reasonlib.multi_task.experiments.joint import run_joint
+from reasonlib.multi_task.experiments.overfitting import run_overfitting
 from reasonlib.multi_task.experiments.real import real_version, run_real, run_real_adaptation
 from reasonlib.multi_task.experiments.real_transfer import SIMULATED, run_real_transfer
 from reasonlib.multi_task.experiments.transfer import run_dial, run_transfer
@@ -74,6 +75,14 @@ JOINT = _simulated(
         "st-dnn-from-scratch": {"joint": False, "scratch": True},
     },
     run=run_joint,
+)
+
+OVERFITTING = _simulated(
+    "overfitting",
+    "How far training examples are answered better than new ones: all tasks together, and each by itself",
+    {"mt-dnn-no-fine-tuning": {"joint": True}, "st-dnn": {"joint": False}},
+    run=run_overfitting,
+    shares={"gap*": 0, "train": 0, "*": 1.0},
 )
 
 PAIRS = ["inference", "entailment", "paraphrase"]
@@ -302,7 +311,7 @@ BUNDLE = Experiment(
 EXPERIMENTS = {
     experiment.name: experiment
     for experiment in (
-        JOINT, HEADS, SAMPLING, ADAPTATION, TRANSFER, RELATEDNESS, SIZE, SIZE_EQUAL_STEPS, NOISE, CONFLICT,
+        JOINT, OVERFITTING, HEADS, SAMPLING, ADAPTATION, TRANSFER, RELATEDNESS, SIZE, SIZE_EQUAL_STEPS, NOISE, CONFLICT,
         REAL, REAL_ADAPTATION, REAL_TRANSFER, GLUE, BUNDLE,
     )
 }  # fmt: skip

@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from reasonlib.arguments import check_choice
+from reasonlib.multi_task.data.counts import NAMES
 from reasonlib.multi_task.data.example import Example, Task
 from reasonlib.multi_task.data.simulator import TASKS, simulate
 
@@ -15,6 +16,7 @@ DATA = {
     "sentence-tasks": "released",
     "glue": "released",
     "glue-qnli-v1": "released",
+    **dict.fromkeys(NAMES, "released"),
 }
 """The sets by name and kind."""
 

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
+from reasonlib.multi_task.data.counts import NAMES, files_version
 from reasonlib.multi_task.data.datasets import DATA
 from reasonlib.multi_task.data.sampling import RULES
 from reasonlib.multi_task.data.simulator import FAMILY
 from reasonlib.multi_task.experiments.adaptation import run_adaptation
+from reasonlib.multi_task.experiments.benchmarks import run_benchmarks
 from reasonlib.multi_task.experiments.bundle import make_encoder, make_system
 from reasonlib.multi_task.experiments.conflict import run_conflict
 from reasonlib.multi_task.experiments.glue import glue_version, run_glue
@@ -61,6 +63,18 @@ def _make(trial: Trial) -> Measured:
 
 _simulated = family(
     "multi_task", SMALL, scales=SCALES, data=subset(DATA, "simulated"), version=encoder_version
+)
+
+BENCHMARKS = Experiment(
+    name="multi_task/benchmarks",
+    title="How many examples the released sets hold (summary of the three benchmarks)",
+    rows={"files": {}},
+    scales={scale: {} for scale in ("smoke", "quick", "paper")},
+    data=subset(DATA, "simulated", *NAMES),
+    run=run_benchmarks,
+    version=files_version,
+    deterministic=True,
+    shares={"*": 0},
 )
 
 JOINT = _simulated(
@@ -311,7 +325,7 @@ BUNDLE = Experiment(
 EXPERIMENTS = {
     experiment.name: experiment
     for experiment in (
-        JOINT, OVERFITTING, HEADS, SAMPLING, ADAPTATION, TRANSFER, RELATEDNESS, SIZE, SIZE_EQUAL_STEPS, NOISE, CONFLICT,
-        REAL, REAL_ADAPTATION, REAL_TRANSFER, GLUE, BUNDLE,
+        BENCHMARKS, JOINT, OVERFITTING, HEADS, SAMPLING, ADAPTATION, TRANSFER, RELATEDNESS, SIZE,
+        SIZE_EQUAL_STEPS, NOISE, CONFLICT, REAL, REAL_ADAPTATION, REAL_TRANSFER, GLUE, BUNDLE,
     )
 }  # fmt: skip

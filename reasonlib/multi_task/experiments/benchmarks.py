@@ -12,12 +12,12 @@ def run_benchmarks(trial: Trial) -> Measured:
 
     Metrics
     -------
-    ``train``, ``dev``, ``test``, as far as the parts are on this machine, and ``labels``.
+    ``set.train``, ``set.dev``, ``set.test``, as far as the parts are on this machine, and ``set.labels``.
     """
     if trial.data in NAMES:
-        counts = count_examples(trial.data)
+        name, counts = NAMES[trial.data], count_examples(trial.data)
     else:
         task, *parts = load_simulated("entailment")
-        counts = dict(zip(("train", "dev", "test"), map(len, parts), strict=True))
+        name, counts = task.name, dict(zip(("train", "dev", "test"), map(len, parts), strict=True))
         counts["labels"] = len(task.labels)
-    return Measured(metrics={name: float(count) for name, count in counts.items()})
+    return Measured(metrics={f"{name}.{part}": float(count) for part, count in counts.items()})

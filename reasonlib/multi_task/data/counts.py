@@ -54,16 +54,18 @@ def count_examples(name: str) -> dict[str, int]:
     """
     check_choice("name", name, NAMES)
     task = NAMES[name]
-    counts = {"labels": max(1, len(glue.TASKS[task].labels))}
     if name == task:
-        parts = {part for part, file in corpus.FILES[task].items() if (_folder(name) / file).is_file()}
-        return counts | {part: len(corpus.read(task, part)) for part in sorted(parts)}
-    dev = ("dev", "mismatched") if task == "mnli" else ("dev",)
-    counts["train"] = len(benchmark.read_part(task, "train"))
-    counts["dev"] = sum(len(benchmark.read_part(task, part)) for part in dev)
-    if tests := _test_files(name):
+        present = [part for part, file in corpus.FILES[task].items() if (_folder(name) / file).is_file()]
+        parts = {part: corpus.read(task, part) for part in present}
+    else:
+        parts = {part: benchmark.read_part(task, part) for part in ("train", "dev")}
+        if task == "mnli":
+            parts["dev"] += benchmark.read_part(task, "mismatched")
+    counts = {part: len(examples) for part, examples in parts.items()}
+    if name != task and (tests := _test_files(name)):
         counts["test"] = sum(_lines(path) for path in tests)
-    return counts
+    classes = {example.label for examples in parts.values() for example in examples}
+    return counts | {"labels": len(classes) if glue.TASKS[task].kind != "similarity" else 1}
 
 
 def files_version(name: str) -> str | None:

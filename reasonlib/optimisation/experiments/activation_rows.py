@@ -80,6 +80,7 @@ COST = Experiment(
     scales=by_scale(tries=(3, 50, 500)),
     data=subset(DATA, "normal"),
     run=activations.run_cost,
+    paired=False,
 )
 
 EXPERIMENTS = (ACTIVATION, OVERFITTING, DEPTH, DEEPER, DYING, COST)

@@ -204,7 +204,7 @@ def rare_gradients(optimiser: Any, *, steps: int, seed: int, every: int = 100) -
 
     Every hundredth batch says: down, with a slope of 1010. All others say: up, with -10. On average the slope
     is :math:`0.01 \cdot 1010 - 0.99 \cdot 10 = 0.2`: the best point is -1. The seed says when the first
-    comes.
+    comes. In the paper a batch is the rare one with probability 0.01, or every 101st is.
 
     Returns
     -------

@@ -48,7 +48,7 @@ def _best(call: Callable[[], object], repeats: int, clock: Callable[[], float]) 
 
 @torch.no_grad()
 def run_cost(trial: Trial) -> Measured:
-    """Time both designs on the same turns, alternating, and fit how their time grows with the pairs."""
+    """Time one of the two designs, on the same turns for both, and fit how its time grows with the pairs."""
     settings = trial.settings
     encoder, tokenizer = load_encoder()
     dialogues = simulate(8, seed=5)

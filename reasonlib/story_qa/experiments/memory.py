@@ -124,6 +124,7 @@ RATE = _memory(
     "Memory network: learning rates",
     {f"lr-{lr}": {**SOURCE, "width": 50, "hops": 3, "lr": lr} for lr in (0.02, 0.01, 0.005, 0.0025)},
     scales=JOINT.scales,
+    shares={"accuracy": 4000, "*": 0},  # test questions at quick, the only scale with records
 )
 
 

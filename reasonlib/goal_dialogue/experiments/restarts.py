@@ -15,6 +15,10 @@ from reasonlib.tracking.experiment import Measured, Trial, extend_scales
 __all__ = ["RESTARTS", "run_restarts"]
 
 
+_STOPS = ("finished", "early", "minutes")
+"""From a whole training to one that is cut off."""
+
+
 def run_restarts(trial: Trial) -> Measured:
     """Train the same network ``restarts`` times and measure the spread of its accuracy.
 
@@ -48,7 +52,7 @@ def run_restarts(trial: Trial) -> Measured:
         },
         steps_done=sum(run.steps_done for run in runs),
         steps_planned=sum(run.steps_planned for run in runs) + missing,
-        stopped=next((run.stopped for run in runs if run.stopped == "minutes"), runs[-1].stopped),
+        stopped="minutes" if missing else max((run.stopped for run in runs), key=_STOPS.index),
         details={"restarts": len(runs)},
     )
 

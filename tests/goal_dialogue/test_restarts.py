@@ -29,9 +29,8 @@ def test_means_and_spreads_are_over_restarts_with_seeds_of_their_own(trial, monk
     def network(run):
         seen.append((run.seed, run.folder and run.folder.name))
         task5 = {2000: 0.8, 2001: 0.9, 2002: 1.0}[run.seed]
-        return Measured(
-            {"task5": task5, "dialogue.task5": 0.5}, steps_done=4, steps_planned=5, stopped="early"
-        )
+        metrics = {"task5": task5, "dialogue.task5": 0.5}
+        return Measured(metrics=metrics, steps_done=4, steps_planned=5, stopped="early")
 
     monkeypatch.setattr(restarts, "run_networks", network)
     measured = restarts.run_restarts(replace(trial, folder=tmp_path))

@@ -119,7 +119,7 @@ function topOf(values, count) {
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 
 /** A share as a percentage, with a decimal where it is small or nearly all. */
-const percent = (share) => `${(100 * share).toFixed(share < 0.0995 || (share > 0.9949 && share < 1) ? 1 : 0)}\u00a0%`;
+const percent = (share) => `${(100 * share).toFixed(share < 0.0995 || (share > 0.9949 && share < 0.9995) ? 1 : 0)}\u00a0%`;
 const minus = (text) => text.replace("-", "−");
 const fixed = (value, digits = 2) => minus(value.toFixed(digits)).replace(/^−(0(\.0*)?)$/, "$1");
 /** The start of a long word, as a figure repeats what a reader typed: in full it would push everything else out of sight. */

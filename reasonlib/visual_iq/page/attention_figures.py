@@ -103,7 +103,7 @@ def _look_lines(weights: Sequence[float] | Float[ndarray, "8"], most: float) -> 
 
 def percent(share: float) -> str:
     """Write a share as a percentage, with a decimal where it is small or nearly all."""
-    fine = share < 0.0995 or 0.9949 < share < 1
+    fine = share < 0.0995 or 0.9949 < share < 0.9995
     return f"{100 * share:.{1 if fine else 0}f}\u00a0%"
 
 

@@ -111,7 +111,10 @@ def test_hashes_of_strings_do_not_matter():
     code = "from reasonlib.story_qa.data.simulator import simulate as s; print(s(20, 200, seed=1), s(8, 50))"
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env={"PYTHONHASHSEED": "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1", "PYTHONPATH": ":".join(filter(None, sys.path))},
+        env={
+            "PYTHONHASHSEED": "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1",
+            "PYTHONPATH": ":".join(filter(None, sys.path)),
+        },
         capture_output=True,
         check=True,
         text=True,

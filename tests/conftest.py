@@ -1,5 +1,6 @@
 """What tests of every topic share: one headless browser a process, and JavaScript in it and in node."""
 
+import gc
 import json
 import subprocess
 from contextlib import ExitStack
@@ -10,6 +11,11 @@ from browsing import DESKTOP, PHONE, Opened, chromium
 from node import node_program
 
 pytest_plugins = ["cores", "toy_topic"]
+
+
+def pytest_configure():
+    """Look for garbage more rarely than Python does: nearly all that tests make is freed without."""
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(scope="session", autouse=True)

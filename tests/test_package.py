@@ -5,6 +5,7 @@ import doctest
 import importlib
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,10 @@ EXTRAS = (
 )
 PICKLES = ("_pickle", "cPickle", "cloudpickle", "dill", "marshal", "pickle", "shelve")
 PICKLING_CALLS = {"joblib": ("dump", "load"), "torch": ("load", "save"), "pandas": ("read_pickle",)}
+
+
+parse = cache(ast.parse)
+"""Every test walks the same trees, and changes none."""
 
 
 def name_of(path):
@@ -92,7 +97,7 @@ BELOW = ("reasonlib", "reasonlib.arguments", "reasonlib.errors")
 def direction_faults(module, source, **options):
     """Imports in a forbidden direction: topics may import `nn`, but `nn` no topic, and no topic another."""
     here, faults = room_of(module), []
-    for target, line in imports_of(module, ast.parse(source), **options):
+    for target, line in imports_of(module, parse(source), **options):
         if target.split(".")[0] != "reasonlib":
             continue
         there = room_of(target)
@@ -113,7 +118,7 @@ def direction_faults(module, source, **options):
 
 def pickle_faults(module, source):
     """Places that pickle, or read what was pickled."""
-    tree, faults = ast.parse(source), []
+    tree, faults = parse(source), []
     for target, line in imports_of(module, tree):
         if target.split(".")[0] in PICKLES:
             faults.append(f"{module}, line {line}: imports {target}; use json or safetensors")
@@ -140,7 +145,7 @@ def pickle_faults(module, source):
 
 def document_faults(module, source):
     """Public names without a docstring, and names in ``__all__`` that are not there."""
-    tree, faults = ast.parse(source), []
+    tree, faults = parse(source), []
     if not ast.get_docstring(tree):
         faults.append(f"{module}: the module has no docstring")
     listed, bound, defined = None, set(), {}
@@ -222,7 +227,7 @@ def test_imports_run_one_way():
 def test_no_module_waits_for_itself():
     graph = {}
     for module, path in FILES.items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = parse(path.read_text(encoding="utf-8"))
         targets = imports_of(module, tree, is_package=path.name == "__init__.py", at_load=True)
         graph[module] = {target for target, _ in targets if target in FILES and target != module}
     circle = " -> ".join(cycle_in(graph))

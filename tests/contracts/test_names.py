@@ -2,6 +2,7 @@
 
 import ast
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,7 @@ def bindings(tree):
     return names
 
 
+@cache
 def vague_names():
     """Map each tracked file to its vague names, as (name, line); files without any are left out."""
     command = ["git", "ls-files", "-z", "--", *(f"{folder}/*.py" for folder in FOLDERS)]

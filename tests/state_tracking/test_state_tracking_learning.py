@@ -53,7 +53,7 @@ def test_a_span_can_be_a_word_that_training_never_shows():
         places[:, 0] = 2
         return SpanBatch(turns(tokens, torch.zeros(count, 30, dtype=torch.long)), gates, places, places)
 
-    model = fit(SpanTracker(encoder(), VALUES), batch(SHOWN), span_loss)
+    model = fit(SpanTracker(encoder(), VALUES), batch(SHOWN), span_loss, steps=60)
     unseen = batch(UNSEEN)
     with torch.no_grad():
         spans = model(*unseen.turns[:3]).best_spans()[:, 0]
@@ -70,7 +70,7 @@ def test_the_copy_model_copies_and_without_copying_it_cannot_say_a_new_word():
         values[:, 0, 0], values[:, 0, 1] = tokens[:, 2], 3
         return CopyBatch(tokens, torch.ones_like(tokens, dtype=torch.bool), gates, values)
 
-    model = fit(CopyTracker(CopyConfig(words=WORDS, width=24)), batch(SHOWN), copy_loss, steps=150, lr=1e-2)
+    model = fit(CopyTracker(CopyConfig(words=WORDS, width=24)), batch(SHOWN), copy_loss, steps=100, lr=1e-2)
     unseen = batch(UNSEEN)
 
     def right():

@@ -1,6 +1,7 @@
 """A reader that marks the sentences it needs: what it is told, what it sees, and that the marks teach it."""
 
 from dataclasses import replace
+from functools import partial
 
 import keep_reader
 import numpy as np
@@ -178,9 +179,9 @@ def location_examples(count, seed):
     return examples
 
 
-def learn(epochs=10, **options):
+def learn(epochs=10, examples=640, **options):
     train_set, valid_set, tokenizer, answers = encode_parts(
-        location_examples(640, 0), location_examples(100, 1)
+        location_examples(examples, 0), location_examples(100, 1)
     )
     model = reader(answers, tokenizer)
     recipe = EvidenceRecipe(epochs=epochs, batch_size=16, lr=0.01, practice=0.1)
@@ -197,7 +198,7 @@ def test_it_learns_to_answer_and_to_mark():
 
 
 def test_an_interrupted_run_ends_where_a_whole_one_does(tmp_path):
-    check_resumed(learn, tmp_path)
+    check_resumed(partial(learn, examples=100), tmp_path)
 
 
 def test_a_weight_below_zero_is_refused():

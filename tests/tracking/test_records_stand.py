@@ -1,6 +1,7 @@
 """The records that pages show were made by the code of today, or it is said why not."""
 
 from collections.abc import Mapping
+from functools import cache
 
 import yaml
 
@@ -15,12 +16,16 @@ If the code was only rewritten and gives the same bits (renamed settings: record
 If it computes something else, measure again (reasonlib run), or say in records/stale.yaml why they stay."""
 
 
+groups = cache(records.groups)
+"""Both tests read every record."""
+
+
 def stale_rows() -> dict[str, dict[str, str]]:
     """Map an experiment to its rows of which even the best records are stale, and to the reason."""
     stale: dict[str, dict[str, str]] = {}
     for experiment in experiments().values():
         best: dict[str, records.Group] = {}
-        for group in records.groups(experiment):  # the best of each row comes first
+        for group in groups(experiment.name):  # the best of each row comes first
             best.setdefault(group.row, group)
         rows = {row: group.stale for row, group in best.items() if group.stale is not None}
         rows = {row: reason for row, reason in rows.items() if row in experiment.rows}
@@ -49,7 +54,7 @@ def test_what_counts_as_a_share_of_examples_is_one():
     """
     wrong = []
     for experiment in experiments().values():
-        for group in records.groups(experiment):
+        for group in groups(experiment.name):
             if group.stale is not None or isinstance(group.records[0].details.get("examples"), Mapping):
                 continue
             for metric in group.metrics:

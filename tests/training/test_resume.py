@@ -1,6 +1,5 @@
 """A run that is killed, stopped or damaged goes on to the result it would have had."""
 
-import json
 import os
 import signal
 import subprocess
@@ -54,24 +53,21 @@ def interrupted(folder, call=18):
 def test_a_run_killed_three_times_ends_as_if_it_never_was(tmp_path, uninterrupted):
     folder = tmp_path / "run"
     kills = [
-        {"KILL_AT_STEP": "12"},  # batch 12: within the second epoch, after the checkpoint at step 6
-        {"KILL_AT_REPLACE": "4"},  # the tensors are in their place, the JSON that makes them count is not
-        {"KILL_AT_STEP": "3"},
+        "step:12",  # batch 12: within the second epoch, after the checkpoint at step 6
+        "replace:4",  # the tensors are in their place, the JSON that makes them count is not
+        "step:3",
     ]
-    steps = []
-    for kill in kills:
-        environment = os.environ | kill | {"PYTHONPATH": str(CHILD.parents[1])}
-        done = subprocess.run(
-            [sys.executable, CHILD, "kill", folder],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        assert done.returncode == -signal.SIGKILL, done.stderr
-        newest = max(folder.glob("checkpoint-*.json"))
-        steps.append(json.loads(newest.read_text())["state"]["step"])
-    assert steps == sorted(steps) and steps[0] > 0
+    done = subprocess.run(
+        [sys.executable, CHILD, "kill", folder, *kills],
+        env=os.environ | {"PYTHONPATH": str(CHILD.parents[1])},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    ends, steps = zip(*(map(int, line.split()) for line in done.stdout.splitlines()), strict=True)
+    assert ends == (-signal.SIGKILL,) * len(kills)
+    assert list(steps) == sorted(steps) and steps[0] > 0
     history, model = child.resumable(folder)
     assert history.resumed_from == steps[-1]
     assert (child.rows_of(history), child.digest(model)) == uninterrupted

@@ -1,8 +1,9 @@
 """A small training run for the tests: in their process, in one that is killed, and in several at once.
 
-As a script: ``training_child.py kill FOLDER`` trains in FOLDER until ``KILL_AT_STEP`` or ``KILL_AT_REPLACE``
-(the number of the file put in its place) kills it with SIGKILL; ``training_child.py several FOLDER`` runs
-every case of `CASES` in this process group and writes the results to FOLDER.
+As a script: ``training_child.py kill FOLDER KILLS`` trains in FOLDER once for each of KILLS, in a process of
+its own that is killed with SIGKILL at a step (``step:12``) or when it puts a file in its place
+(``replace:4``); ``training_child.py several FOLDER`` runs every case of `CASES` in this process group and
+writes the results to FOLDER.
 """
 
 import hashlib
@@ -108,8 +109,8 @@ def resumable(folder: Path | None, *, loss=cross_entropy, config: TrainingConfig
     return history, model
 
 
-def killed(folder: Path) -> None:
-    step, replace = int(os.environ.get("KILL_AT_STEP", 0)), int(os.environ.get("KILL_AT_REPLACE", 0))
+def killed(folder: Path, *, step: int = 0, replace: int = 0) -> None:
+    """Train until the process is killed at a call of the loss or of `os.replace`."""
     calls = {"loss": 0, "replace": 0}
     put = os.replace
 
@@ -127,6 +128,11 @@ def killed(folder: Path) -> None:
 
     os.replace = replacing
     resumable(folder, loss=loss)
+
+
+def newest(folder: Path) -> int:
+    """Return the step of the newest checkpoint."""
+    return json.loads(max(folder.glob("checkpoint-*.json")).read_text())["state"]["step"]
 
 
 STEPPED = {"optimiser": "sgd", "momentum": 0.9, "clip": 0.5, "schedule": "step", "step_every": 1}
@@ -173,7 +179,13 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     command, root = sys.argv[1], Path(sys.argv[2])
     if command == "kill":
-        killed(root)
+        resumable(None)  # what is imported when it is needed is imported once
+        for kill in sys.argv[3:]:
+            what, _, number = kill.partition(":")
+            if not (child := os.fork()):
+                killed(root, **{what: int(number)})
+                os._exit(0)
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), newest(root), flush=True)
     else:
         for name in CASES:
             case(name, root / "checkpoints", root)

@@ -55,7 +55,7 @@ class Oracle:
 @pytest.fixture(scope="module")
 def problems():
     return Problems.concatenate(
-        [simulate(layout.key, 5, seed=3, answers="i-raven") for layout in CONFIGURATIONS]
+        [simulate(layout.key, 3, seed=3, answers="i-raven") for layout in CONFIGURATIONS]
     )
 
 

@@ -50,9 +50,10 @@ def same_colour(number, seed):
 
 @pytest.mark.parametrize(("context", "solved"), [(True, True), (False, False)])
 def test_what_the_context_says_needs_the_context(context, solved):
-    model = Reasoner(ReasonerConfig(entity_layers=0, panel_layers=2, context=context))
-    recipe = Recipe(epochs=12, batch_size=64, lr=0.003, schedule="linear", warmup=20, clip=1.0)
-    train(model, same_colour(1000, 1), recipe, progress=False)
+    sizes = ReasonerConfig(entity_layers=0, panel_layers=2, width=16, hidden=16, context=context)
+    model = Reasoner(sizes)
+    recipe = Recipe(epochs=16, batch_size=64, lr=0.005, schedule="linear", warmup=20, clip=1.0)
+    train(model, same_colour(600, 1), recipe, progress=False)
     test_accuracy = accuracy(model, same_colour(300, 2))["accuracy"]
     assert test_accuracy > 0.9 if solved else test_accuracy < 0.2
 

@@ -115,6 +115,7 @@ def tuning() -> plotting.Picture:
             "in-order": "without shuffling",
             "no-results": "without API results",
         },
+        data="dialog-babi",
     )
 
 

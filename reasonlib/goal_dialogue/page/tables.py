@@ -82,6 +82,7 @@ def network_settings() -> "pd.DataFrame":
         "init_std": "spread of the initial weights",
         "lr": "learning rate",
     }
+    short = labels | {"network": "", "init_std": "spread"}  # pandas cuts a cell after fifty characters
     usual = vars(NetworkConfig()) | vars(train_memory.Recipe())
     settings = {}
     for name, row in columns.items():
@@ -90,9 +91,8 @@ def network_settings() -> "pd.DataFrame":
         settings[name] |= {label: {**usual, **chosen}[key] for key, label in labels.items()}
         for task in (1, 4):
             own = chosen.get(f"only{task}", {})
-            settings[name][f"task {task} differs in"] = (
-                ", ".join(f"{labels.get(key, key)} {value}" for key, value in own.items()) or "nothing"
-            )
+            differing = [f"{short.get(key, key)} {value}".lstrip() for key, value in own.items()]
+            settings[name][f"task {task} differs in"] = ", ".join(differing) or "nothing"
     return pd.DataFrame(settings).T
 
 

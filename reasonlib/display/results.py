@@ -215,13 +215,19 @@ def rows(
     if not settings:
         raise UserError(f"no record of {experiment}; make some: reasonlib run {experiment}")
     chosen = max(settings.values(), key=len)
-    means = {row: summary.mean for row, group in chosen.items() if (summary := group.summary(metric))}
-    ordered = {(names or {}).get(row, row): means[row] for row in sorted(means, key=lambda row: -means[row])}
-    shares = all(0 <= value <= 1 for value in means.values())
+    measured = {
+        row: spread(summary)
+        for row, group in chosen.items()
+        if (summary := group.summary(metric)) is not None
+    }
+    best_first = sorted(measured, key=lambda row: -measured[row].mean)
+    ordered = {(names or {}).get(row, row): measured[row] for row in best_first}
+    shares = all(0 <= value.mean <= 1 for value in measured.values())
+    lines = " Lines: 95 % intervals." if any(value.half for value in measured.values()) else ""
     return plotting.show(
         plotting.bars(ordered, unit=unit, limits=(0, 1) if shares else None),
         alt=f"{unit} of the rows of {experiment}",
-        caption=f"{caption or experiment}: {together(map(origin, chosen.values()))}.",
+        caption=f"{caption or experiment}: {together(map(origin, chosen.values()))}.{lines}",
     )
 
 

@@ -106,9 +106,11 @@ def build_site(runs: list[Run], site: Path, scale: str, *, only: Sequence[str] |
     if mark.is_file() and mark.read_text() == key and (site / "index.html").is_file():
         return "kept"
     paths = sorted([*(ROOT / "book" / "_ext").glob("*.py"), ROOT / "constraints.txt"])
-    whole = hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+    modules = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("reasonlib/**/*.py"))
+    read = b"".join(path.read_bytes() for path in paths) + "\n".join(modules).encode()
+    whole = hashlib.sha256(read).hexdigest()
     unseen = not (work / "whole").is_file() or (work / "whole").read_text() != whole
-    if unseen or not mark.is_file():  # Sphinx sees neither a changed extension nor that it was broken off
+    if unseen or not mark.is_file():  # Sphinx does not see this, nor that it was broken off
         shutil.rmtree(work / "doctrees", ignore_errors=True)
     (work / "whole").write_text(whole)
     mark.unlink(missing_ok=True)

@@ -69,7 +69,7 @@ AXE = """([rules, options]) => {
   options.runOnly ??= every.filter(grave).map(({ id }) => id);
   return axe.run(document, options).then(({ violations }) => violations);
 }"""
-"""What a rule finds is as grave as the rule: the others take half of the time, and nobody asks for them."""
+"""Runs the rules of serious and critical impact: the others take half of the time, and no test uses them."""
 CUT_FOLDED = """() => document.querySelectorAll("details:not([open]) > :not(summary)")
     .forEach((part) => part.remove())"""
 """Take out what is folded away. Axe says nothing of it, but asks for the place of each part of it."""

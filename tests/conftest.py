@@ -14,7 +14,7 @@ pytest_plugins = ["cores", "toy_topic"]
 
 
 def pytest_configure():
-    """Look for garbage more rarely than Python does: nearly all that tests make is freed without."""
+    """Collect garbage less often than by default: reference counting frees nearly all that tests make."""
     gc.set_threshold(20_000, 20, 20)
 
 

@@ -147,7 +147,7 @@ for arguments in {commands!r}:
         print("\\f", arguments[0], end.code or 0, flush=True)
         print("\\f", file=sys.stderr, flush=True)
 """
-"""Several commands in one process, each from its start to its end."""
+"""Runs several commands in one process, and marks where each ends, with its exit status."""
 
 
 def test_every_command_prints_in_ascii():

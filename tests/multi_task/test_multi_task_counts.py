@@ -49,7 +49,5 @@ def test_other_files_are_another_version(folder):
 
 
 def test_the_summary_counts_a_set_in_a_run(folder):
-    (result,) = run(
-        EXPERIMENTS["multi_task/benchmarks"], data="glue-rte", scale="paper", progress=False, records=None
-    )
+    (result,) = run(EXPERIMENTS["multi_task/benchmarks"], data="glue-rte", scale="paper", progress=False)
     assert result.metrics == {"rte.train": 5, "rte.dev": 3, "rte.labels": 2}

@@ -179,7 +179,7 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     command, root = sys.argv[1], Path(sys.argv[2])
     if command == "kill":
-        resumable(None)  # what is imported when it is needed is imported once
+        resumable(None)  # imports what is loaded lazily, once for all children
         for kill in sys.argv[3:]:
             what, _, number = kill.partition(":")
             if not (child := os.fork()):

@@ -10,7 +10,7 @@ The folder of a set holds the files of GLUE, or those of the set's own release::
 Labels of the test parts are secret, so that systems are measured on the development parts.
 
 QNLI was released twice, in one format: ``index, question, sentence, label``. In version 1, withdrawn on 30
-January 2019, the lines stand in twos, about one question each, one right and one wrong::
+January 2019, lines come in pairs about the same question, one with a right sentence, one with a wrong one::
 
     v2           every line is a pair to classify
     v1           the same of version 1

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from reasonlib import data
 from reasonlib.arguments import check_choice
-from reasonlib.errors import DataError
 from reasonlib.multi_task.data import benchmark, corpus, glue
 from reasonlib.multi_task.data.tables import read_rows
 
@@ -70,12 +69,7 @@ def count_examples(name: str) -> dict[str, int]:
 
 def files_version(name: str) -> str | None:
     """Name the state of a set's files; None where they are not on this machine."""
-    if name not in NAMES:
-        return None
-    try:
-        return data.version(_folder(name))
-    except DataError:
-        return None
+    return data.version_if_here(corpus.CORPORA[name]) if name in NAMES else None
 
 
 def _folder(name: str) -> Path:

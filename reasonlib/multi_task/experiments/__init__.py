@@ -308,6 +308,7 @@ GLUE = Experiment(
     run=run_glue,
     version=glue_version,
 )  # fmt: skip
+
 BUNDLE = Experiment(
     name="multi_task/bundle",
     title="The bundled encoder and MT-DNN",

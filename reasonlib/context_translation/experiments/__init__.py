@@ -109,8 +109,8 @@ CORPUS = Experiment(
             "warmup": 1, "samples": 10,
         },
         "quick": {
-            "documents": 60, "valid_size": 8, "test_size": 8, "epochs": 2, "vocabulary": 4000, "longest": 64,
-            "samples": 200,
+            "documents": 372, "valid_size": 42, "test_size": 538, "epochs": 5, "vocabulary": 2000,
+            "longest": 64, "samples": 1000, "dropout": 0.1, "lr": 4e-3, "bf16": True,
         },
         "paper": {
             "documents": 372, "valid_size": 42, "test_size": 538, "epochs": 20, "vocabulary": 16000,
@@ -121,6 +121,13 @@ CORPUS = Experiment(
     run=run_corpus,
     version=files_version,
 )  # fmt: skip
+"""Both larger scales train on all documents; ``quick`` in a tenth of the time, with fewer pieces and epochs.
+
+The settings of ``quick`` were chosen with the system without context, on the validation documents, at about four
+minutes of one core and one run each: width 64 in single precision got 14.4 chrF, width 128 in bfloat16 18.7; with
+2,000 pieces instead of 4,000 it got 19.8 in three quarters of the time; rates of 0.002 and 0.004 instead of 0.001
+got 22.6 and 23.6.
+"""
 
 PUBLISHED: Mapping[str, Any] = {
     "width": 512, "layers": 6, "heads": 8, "hidden": 2048, "dropout": 0.1,
@@ -141,7 +148,8 @@ FULL_SIZE = Experiment(
             **CORPUS.scales["smoke"], "width": 16, "layers": 1, "heads": 2, "hidden": 32, "beam": 1,
         },
         "quick": {
-            **CORPUS.scales["quick"], "width": 128, "layers": 2, "heads": 4, "hidden": 512, "warmup": 400,
+            "documents": 60, "valid_size": 8, "test_size": 8, "epochs": 2, "vocabulary": 4000, "longest": 64,
+            "samples": 200, "width": 128, "layers": 2, "heads": 4, "hidden": 512, "warmup": 400,
         },
         "paper": {
             "documents": 100_000, "valid_size": 20, "test_size": 20, "epochs": 30, "patience": 3,

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from reasonlib import training
 from reasonlib.arguments import check_at_least
@@ -51,6 +52,7 @@ class Recipe:
     smoothing: float = 0.0
     patience: int | None = None  # epochs without a lower loss on valid; the source stops early by it
     longest: int | None = None  # tokens after which training sentences are cut
+    bf16: bool = False  # matrix products of training in bfloat16: twice as fast where the processor has it
     beam: int = 1
     alpha: float = 0.6
 
@@ -159,12 +161,16 @@ def train(
         for _, batch in batches(encoded["train"], size=recipe.batch, seed=seed, epoch=epoch):
             yield batch
 
+    def loss(model: Translator, batch: Batch) -> Tensor:
+        with torch.autocast(batch.target.device.type, torch.bfloat16, enabled=recipe.bf16):
+            return translation_loss(model, batch, smoothing=recipe.smoothing)
+
     history = training.fit_recipe(
         model,
         epoch_batches,
         recipe,
         validate=lambda model: {"valid_loss": valid_loss(model, encoded["valid"])},
-        loss=lambda model, batch: translation_loss(model, batch, smoothing=recipe.smoothing),
+        loss=loss,
         settings={"restore_best": True},
         monitor="valid_loss",
         steps_per_epoch=-(-len(encoded["train"]) // recipe.batch),

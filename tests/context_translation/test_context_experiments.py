@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from reasonlib.context_translation.data.datasets import texts
+from reasonlib.context_translation.data.datasets import load, texts
 from reasonlib.context_translation.data.encoding import Words, batches, encode
 from reasonlib.context_translation.experiments import CORPUS, COST, EXPERIMENTS, SIMULATED
 from reasonlib.context_translation.experiments.cost import (
@@ -15,7 +15,7 @@ from reasonlib.context_translation.experiments.cost import (
     saved_bytes,
 )
 from reasonlib.context_translation.experiments.measures import contrastive
-from reasonlib.context_translation.experiments.train import Recipe, Trained, keep_helpful
+from reasonlib.context_translation.experiments.train import Recipe, Trained, keep_helpful, train
 from reasonlib.context_translation.models.parts import SystemConfig
 from reasonlib.context_translation.models.translator import SYSTEMS, Translator, translation_loss
 from reasonlib.parallel import Document, SentencePair, SimulatorConfig, simulate
@@ -95,6 +95,19 @@ def test_a_run_has_the_metrics_of_helpful_and_unhelpful_sentences():
 def test_real_text_runs_on_subwords():
     (record,) = run(CORPUS, rows="concatenation", scale="smoke", data="simulated", device="cpu")
     assert {"bleu", "chrf"} <= set(record.metrics) and record.steps.complete
+
+
+def test_sixteen_bits_round_the_products_and_learn_as_well():
+    splits = load("simulated", train=12, valid=4, test=1)
+    tokens = Words.of(texts(splits.train))
+    losses = []
+    for bf16 in (False, True):
+        recipe = Recipe(width=16, layers=1, heads=2, hidden=16, dropout=0.0, epochs=3, lr=1e-2, bf16=bf16)
+        trained = train(recipe, splits, tokens)
+        assert next(trained.model.parameters()).dtype == torch.float32
+        losses.append([row["loss"] for row in trained.history.rows])
+    assert losses[0] != losses[1] and losses[1] == pytest.approx(losses[0], rel=0.05)
+    assert losses[1][-1] < 0.9 * losses[1][0]
 
 
 def test_settings_of_every_row_make_a_recipe():

@@ -113,6 +113,7 @@ class Reader:
             seeds=tuple(record.seed for record in group.records) if experiment.paired else (),
             deterministic=declared and same,
             examples=group.examples(side.metric) or claim.table.examples_of(side.metric),
+            margin=group.margin(side.metric),
             drawn=group.data.kind not in SHARED_TEST,
         )
 

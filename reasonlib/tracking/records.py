@@ -168,6 +168,11 @@ class Group:
         numbers = [self.declared.examples_behind(metric, record.details) for record in self.records]
         return None if None in numbers else min(filter(None, numbers))
 
+    def margin(self, metric: str) -> float | None:
+        """Return how far the test examples leave a metric open (half a 95 % interval), if all records say."""
+        margins = [record.details.get("margins", {}).get(metric) for record in self.records]
+        return None if None in margins else max(margins)
+
     def _preference(self, names: Sequence[str]) -> tuple:
         """Sort key: fresh before stale, the larger scale, the source's data, then the experiment's order."""
         order = names.index(self.data.name) if self.data.name in names else len(names)

@@ -53,6 +53,9 @@ class Sample:
         Whether another run would give the same bits. Such a system needs one run.
     examples
         Number of test examples where the metric is a share of them; None otherwise.
+    margin
+        Half the width of the metric's 95 % interval over test examples, where the runs measured it, as they
+        do for BLEU by bootstrap; None otherwise.
     drawn
         Whether the test examples are another draw than the source's own, so that their sampling error counts.
     """
@@ -61,6 +64,7 @@ class Sample:
     seeds: tuple[int, ...] = ()
     deterministic: bool = False
     examples: int | None = None
+    margin: float | None = None
     drawn: bool = False
 
     def __post_init__(self) -> None:
@@ -87,6 +91,15 @@ class Sample:
     def enough(self) -> bool:
         """Whether the runs may decide anything."""
         return self.deterministic or self.n >= MIN_RUNS
+
+    @property
+    def sampling(self) -> float:
+        """Variance by the draw of the test examples, which all runs share; 0 where they count as fixed."""
+        if not self.drawn:
+            return 0.0
+        if self.margin is not None:
+            return (self.margin / _quantile(1 - ALPHA / 2, math.inf)) ** 2
+        return share_variance(self.mean, self.examples)
 
     @property
     def spread(self) -> float:

@@ -126,9 +126,9 @@ def level(
     if tolerance < 0:
         raise ValueError(f"tolerance must be at least 0, got {tolerance}")
     distance = sample.mean - published
-    drawn = 0.0
+    drawn = sample.sampling
     if sample.drawn:
-        drawn = share_variance(sample.mean, sample.examples) + share_variance(published, published_examples)
+        drawn += share_variance(published, published_examples)
     error = sample.error(1 / sample.n, drawn)
     reach = sample.error(1 + 1 / sample.n, drawn)
     room = max(tolerance, min(_NORMAL * math.sqrt(sample.spread), 2 * tolerance))
@@ -153,8 +153,7 @@ def bar(sample: Sample, bound: float, *, above: bool = True) -> Comparison:
 
     For statements without a published number, such as "the gradient vanishes", whose bound the ledger states.
     """
-    sampling = share_variance(sample.mean, sample.examples) if sample.drawn else 0.0
-    error = sample.error(1 / sample.n, sampling)
+    error = sample.error(1 / sample.n, sample.sampling)
     ahead = (sample.mean - bound if above else bound - sample.mean) + _SLACK
     low, high = error.interval(sample.mean, sample.enough)
     return Comparison(
@@ -238,7 +237,7 @@ def _gap(high: Sample, low: Sample) -> tuple[float, Error]:
     """Difference of two rows, and its error."""
     gap = high.mean - low.mean
     floor = _apart(gap, high, low)
-    drawn = [(share_variance(side.mean, side.examples), math.inf) for side in (high, low) if side.drawn]
+    drawn = [(side.sampling, math.inf) for side in (high, low)]
     sides = [side for side in (high, low) if not side.deterministic]
     shared = sorted(set(high.seeds) & set(low.seeds)) if len(sides) == 2 else []
     if len(shared) >= MIN_RUNS:

@@ -217,6 +217,15 @@ def test_the_record_s_own_number_of_test_examples_comes_first(topic):
     assert own["high"] - own["low"] < 0.8 * (table_s["high"] - table_s["low"])
 
 
+def test_a_margin_in_the_records_counts_where_every_run_has_one(topic):
+    widths = []
+    for margins in ({}, {"accuracy": 0.2}):
+        measured(values=(0.7, 0.71, 0.72), data="drawn", details={"margins": margins})
+        interval = claim_verdict(topic, extra="data: drawn").interval
+        widths.append(interval["high"] - interval["low"])
+    assert widths[1] > widths[0] + 0.3
+
+
 def test_kinds_of_data_are_those_declared_today(topic):
     from reasonlib.tracking.records import Data
 

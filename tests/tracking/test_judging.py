@@ -390,6 +390,19 @@ def test_three_equal_runs_are_not_a_system_without_spread():
     assert perfect.low < 1 < perfect.high
 
 
+def test_a_margin_that_runs_measured_counts_where_the_test_examples_are_drawn():
+    runs = (27.9, 28.0, 28.1)
+    wide = level(sample(*runs, margin=0.5, drawn=True), 28.0, tolerance=0.1)
+    half = math.hypot(stats.t.ppf(0.975, 2) * math.sqrt(4 / 3) * 0.1, 0.5)
+    assert wide.high - wide.low == pytest.approx(2 * half)
+    assert level(sample(*runs, margin=0.5), 28.0, tolerance=0) == level(sample(*runs), 28.0, tolerance=0)
+    ahead = difference(sample(*runs), sample(27.5, 27.6, 27.7))
+    drawn = difference(
+        sample(*runs, margin=0.5, drawn=True), sample(27.5, 27.6, 27.7, margin=0.5, drawn=True)
+    )
+    assert verdict(ahead) == "reproduced" and verdict(drawn) == "inconclusive"
+
+
 def test_a_floor_lifts_the_variance_and_no_degrees_of_freedom():
     """Runs that agree more closely than chance answers would: no p-value is below that of the t-test."""
     high, low = [0.3805, 0.3800, 0.3810], [0.2758, 0.2763, 0.2757]

@@ -15,9 +15,11 @@ from reasonlib.parallel.metrics import bleu, sentence_accuracy
 from reasonlib.parallel.simulator import simulate
 from reasonlib.tracking import claims, records
 
-__all__ = ["cached", "documents", "growth", "helpful", "hidden_by_bleu", "kinds", "overall", "systems"]
+__all__ = [
+    "cached", "documents", "growth", "helpful", "hidden_by_bleu", "kinds", "overall", "real_text", "systems",
+]  # fmt: skip
 
-SIMULATED, COST = "context_translation/simulated", "context_translation/cost"
+SIMULATED, CORPUS, COST = (f"context_translation/{name}" for name in ("simulated", "corpus", "cost"))
 READINGS = {
     "pronoun": len(lexicon.CLASSES),
     "subject": len(lexicon.PERSON_PRONOUNS),
@@ -127,6 +129,28 @@ def overall() -> Picture:
         f"({results.together(origins)}); lines are 95 % intervals.",
     )
     return plotting.beside(left, right)
+
+
+def real_text() -> Picture:
+    """Draw BLEU and chrF of all systems on real English-German documents."""
+    rows = [(CORPUS, row) for row in ROWS]
+    pictures = []
+    for metric, unit in (("bleu", "BLEU"), ("chrf", "chrF")):
+        values, origins = results.spreads(
+            rows, metric, names={row: _short(row) for row in ROWS}, data="doc-en-de"
+        )
+        if not values:
+            return results.missing(CORPUS)
+        pictures.append(
+            plotting.show(
+                plotting.bars(values, unit=f"{unit}, English to German"),
+                alt=f"{unit} of the systems on real documents.",
+                caption=None
+                if metric == "bleu"
+                else f"TED talks, parliament and news: {results.together(origins)}. Lines: 95 % intervals.",
+            )
+        )
+    return plotting.beside(*pictures)
 
 
 def systems(metric: str, unit: str, *, rows: Sequence[str] = tuple(ROWS)) -> Picture:

@@ -52,6 +52,7 @@ class Recipe:
     smoothing: float = 0.0
     patience: int | None = None  # epochs without a lower loss on valid; the source stops early by it
     longest: int | None = None  # tokens after which training sentences are cut
+    by_pair: bool = False  # see `batches`
     bf16: bool = False  # matrix products of training in bfloat16: twice as fast where the processor has it
     beam: int = 1
     alpha: float = 0.6
@@ -158,7 +159,9 @@ def train(
     encoded["train"] = keep_helpful(encoded["train"], splits.train, share=recipe.unhelpful)
 
     def epoch_batches(epoch: int) -> Iterator[Batch]:
-        for _, batch in batches(encoded["train"], size=recipe.batch, seed=seed, epoch=epoch):
+        for _, batch in batches(
+            encoded["train"], size=recipe.batch, seed=seed, epoch=epoch, by_pair=recipe.by_pair
+        ):
             yield batch
 
     def loss(model: Translator, batch: Batch) -> Tensor:

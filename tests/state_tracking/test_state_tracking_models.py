@@ -268,14 +268,19 @@ def test_copied_words_are_probabilities_and_can_be_words_of_the_dialogue_alone(t
     states = [dict(DIALOGUES[t.dialogue].turns[t.turn].state) for t in turns[:4]]
     batch = copy_batch(turns[:4], states, tokenizer)
     model = CopyTracker(CopyConfig(words=len(tokenizer), width=16))
-    words = model(batch.tokens, batch.mask, batch.values).words
+    reading, chosen = model(batch.tokens, batch.mask), batch.gates == 2
+    words = model.write(reading, chosen, batch.values[chosen])
     torch.testing.assert_close(words.sum(-1), torch.ones(words.shape[:-1]))
     assert copy_loss(model, batch).isfinite() and len(model.states(batch, tokenizer)) == 4
+    nothing = batch._replace(gates=torch.zeros_like(batch.gates), values=torch.zeros_like(batch.values))
+    assert copy_loss(model, nothing).isfinite()
+    every = model.write(reading, torch.ones_like(chosen), batch.values.flatten(0, 1))
+    torch.testing.assert_close(words, every.view(*chosen.shape, *every.shape[1:])[chosen])
     with torch.no_grad():
         model.mix.bias.fill_(-100)
-        copied = model(batch.tokens, batch.mask, batch.values).words[0, 0, 0]
+        copied = model.write(reading, chosen, batch.values[chosen])[0, 0]
     absent = torch.ones(len(tokenizer), dtype=torch.bool)
-    absent[batch.tokens[0]] = False
+    absent[batch.tokens[chosen.nonzero()[0, 0]]] = False
     assert copied[absent].max() < 1e-6
 
 

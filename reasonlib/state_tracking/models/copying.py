@@ -28,7 +28,9 @@ from reasonlib.state_tracking.data.encoding import EncodedTurn, collate
 from reasonlib.state_tracking.data.ontology import DOMAINS, DONTCARE, NONE, PAIRS, SLOTS, domain_of, slot_of
 from reasonlib.training.batching import pad
 
-__all__ = ["CopyBatch", "CopyConfig", "CopyTracker", "Written", "copy_batch", "copy_loss"]
+__all__ = ["CopyBatch", "CopyConfig", "CopyTracker", "Reading", "copy_batch", "copy_loss"]
+
+WRITE = 2  # the gate of a pair whose value is written
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,19 +72,26 @@ class CopyBatch(NamedTuple):
         return len(self.tokens)
 
 
-class Written(NamedTuple):
-    """What the tracker says.
+class Reading(NamedTuple):
+    """A dialogue as the decoder finds it.
 
     Attributes
     ----------
+    tokens, mask : (B, T)
+        As read.
+    memory : (B, T, D)
+        The encoder's states.
+    states : (B, P, D)
+        The decoder's first state for each pair.
     gates : (B, P, 3)
         Logits of none, dontcare, write.
-    words : (B, P, M, V)
-        Probabilities of the words.
     """
 
+    tokens: Int[Tensor, "B T"]
+    mask: Bool[Tensor, "B T"]
+    memory: Float[Tensor, "B T D"]
+    states: Float[Tensor, "B P D"]
     gates: Float[Tensor, "B P 3"]
-    words: Float[Tensor, "B P M V"]
 
 
 class CopyTracker(nn.Module):
@@ -111,54 +120,75 @@ class CopyTracker(nn.Module):
         rows = [[DOMAINS.index(domain_of(p)), len(DOMAINS) + SLOTS.index(slot_of(p))] for p in PAIRS]
         self.register_buffer("_rows", torch.tensor(rows), persistent=False)
 
-    def forward(
-        self,
-        tokens: Int[Tensor, "B T"],
-        mask: Bool[Tensor, "B T"],
-        values: Int[Tensor, "B P M"] | None = None,
-    ) -> Written:
-        """Write the value of every pair; `values` are fed in training, else the model's own words."""
+    def forward(self, tokens: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"]) -> Reading:
+        """Read the dialogues and decide by the first context of each pair whether it has a value."""
         both, last = self.encoder(self.words(tokens))
         width = self.config.width
         memory = both[..., :width] + both[..., width:]  # (B, T, D), the directions added as in TRADE
-        batch, pairs = len(tokens), len(PAIRS)
-        state = last.sum(0)[:, None].expand(-1, pairs, -1).reshape(-1, width)  # (B P, D)
-        word = self.names(self._rows).sum(1)[None].expand(batch, -1, -1).reshape(-1, width)
-        gates, written = None, []
-        for step in range(self.config.longest):
-            state = self.decoder(word, state)
-            query = state.view(batch, pairs, width)
-            scores = (query @ memory.transpose(1, 2)).masked_fill(~mask[:, None], -torch.inf)
-            weights = scores.softmax(2)  # (B, P, T)
-            context = weights @ memory
-            if gates is None:
-                gates = self.gate(context)
-            make = torch.sigmoid(self.mix(torch.cat([query, context, word.view(batch, pairs, width)], 2)))
-            own = make * (query @ self.words.weight.T).softmax(2)
-            copied = (1 - make) * weights
-            probs = own.scatter_add(2, tokens[:, None].expand(-1, pairs, -1), copied)  # (B, P, V)
-            written.append(probs)
-            chosen = probs.argmax(2) if values is None else values[:, :, step]
-            word = self.words(chosen).view(-1, width)
-        assert gates is not None
-        return Written(gates, torch.stack(written, 2))
+        states = last.sum(0)[:, None].expand(-1, len(PAIRS), -1)
+        names = self._names().expand(len(tokens), -1, -1)  # (B, P, D)
+        states = self.decoder(names.flatten(0, 1), states.flatten(0, 1)).view_as(names)
+        _, contexts = _attend(states, memory, mask)
+        return Reading(tokens, mask, memory, states, self.gate(contexts))
+
+    def write(
+        self, reading: Reading, chosen: Bool[Tensor, "B P"], values: Int[Tensor, "N M"] | None = None
+    ) -> Float[Tensor, "N M V"]:
+        """Return the probabilities of the words of N chosen pairs' values.
+
+        Parameters
+        ----------
+        reading
+            From `forward`.
+        chosen
+            The N pairs, of any dialogues; most have no value, and nothing is computed for them.
+        values
+            Ids fed one step later, in training; by default the model's own words.
+        """
+        rows, pairs = chosen.nonzero().T
+        tokens, mask, memory = (part[rows] for part in reading[:3])
+        state, word = reading.states[rows, pairs], self._names()[pairs]
+        written = []
+        for step in range(self.config.longest if values is None else values.shape[1]):
+            state = self.decoder(word, state) if step else state
+            weights, context = (part.squeeze(1) for part in _attend(state[:, None], memory, mask))
+            make = torch.sigmoid(self.mix(torch.cat([state, context, word], 1)))
+            own = make * (state @ self.words.weight.T).softmax(1)
+            written.append(own.scatter_add(1, tokens, (1 - make) * weights))  # (N, V)
+            word = self.words(written[-1].argmax(1) if values is None else values[:, step])
+        return torch.stack(written, 1)
+
+    def _names(self) -> Float[Tensor, "P D"]:
+        return self.names(self._rows).sum(1)
 
     @torch.no_grad()
     def states(self, batch: CopyBatch, tokenizer: Any) -> list[dict[str, str]]:
         """Write the states of B turns as text."""
-        output = self(batch.tokens, batch.mask)
-        gates, words = output.gates.argmax(2).tolist(), output.words.argmax(3).tolist()
+        reading = self(batch.tokens, batch.mask)
+        gates = reading.gates.argmax(2)
+        texts = iter(self.write(reading, gates == WRITE).argmax(2).tolist())
         end = tokenizer.sep_token_id
         states = []
-        for kinds, values in zip(gates, words, strict=True):
+        for kinds in gates.tolist():
             state = {}
-            for pair, kind, ids in zip(PAIRS, kinds, values, strict=True):
-                ids = ids[: ids.index(end)] if end in ids else ids
-                text = tokenizer.decode(ids) if kind == 2 else (NONE, DONTCARE)[kind]
+            for pair, kind in zip(PAIRS, kinds, strict=True):
+                if kind == WRITE:
+                    ids = next(texts)
+                    text = tokenizer.decode(ids[: ids.index(end)] if end in ids else ids)
+                else:
+                    text = (NONE, DONTCARE)[kind]
                 if text != NONE:
                     state[pair] = text
             states.append(state)
         return states
+
+
+def _attend(
+    queries: Float[Tensor, "B Q D"], memory: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]
+) -> tuple[Float[Tensor, "B Q T"], Float[Tensor, "B Q D"]]:
+    """Return the weights of dot-product attention and the weighted memory."""
+    weights = (queries @ memory.transpose(1, 2)).masked_fill(~mask[:, None], -torch.inf).softmax(2)
+    return weights, weights @ memory
 
 
 def copy_batch(
@@ -170,19 +200,22 @@ def copy_batch(
     gates, values = [], []
     for state in states:
         texts = [state.get(pair, NONE) for pair in PAIRS]
-        gates.append([0 if t == NONE else 1 if t == DONTCARE else 2 for t in texts])
+        gates.append([0 if t == NONE else 1 if t == DONTCARE else WRITE for t in texts])
         spelled = [tokenizer(t, add_special_tokens=False)["input_ids"][: longest - 1] for t in texts]
-        rows = [[*ids, end] if kind == 2 else [] for ids, kind in zip(spelled, gates[-1], strict=True)]
+        rows = [[*ids, end] if kind == WRITE else [] for ids, kind in zip(spelled, gates[-1], strict=True)]
         values.append(pad([*rows, [0] * longest])[:-1])
     return CopyBatch(plain.tokens, plain.mask, torch.tensor(gates), torch.stack(values))
 
 
 def copy_loss(model: CopyTracker, batch: CopyBatch) -> Float[Tensor, ""]:
     """Sum the losses of gates and words over the pairs, in nats a turn."""
-    output = model(batch.tokens, batch.mask, batch.values)
-    total = functional.cross_entropy(output.gates.flatten(0, 1), batch.gates.flatten(), reduction="sum")
-    words = output.words.clamp(min=1e-9).log()
+    reading = model(batch.tokens, batch.mask)
+    total = functional.cross_entropy(reading.gates.flatten(0, 1), batch.gates.flatten(), reduction="sum")
+    chosen = batch.gates == WRITE
+    values = batch.values[chosen]
+    values = values[:, : max(1, int((values != 0).any(0).sum()))]
+    words = model.write(reading, chosen, values).clamp(min=1e-9).log()
     total = total + functional.nll_loss(
-        words.flatten(0, 2), batch.values.flatten(), ignore_index=0, reduction="sum"
+        words.flatten(0, 1), values.flatten(), ignore_index=0, reduction="sum"
     )
     return total / len(batch)

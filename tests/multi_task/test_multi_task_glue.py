@@ -99,7 +99,7 @@ def test_qnli_is_pairs_to_classify_or_questions_with_two_candidates(folder):
     path.write_text("\n".join([HEADERS["QNLI"], *lines]))
     assert [example.label for example in read_part("qnli", "dev", qnli="v1-ranking")] == [1, 0, 1]
     (folder / "QNLI" / "dev.tsv").rename(path)
-    with pytest.raises(DataError, match="do not stand in twos, one right and one wrong; is it version 1"):
+    with pytest.raises(DataError, match="are not pairs of one right and one wrong sentence; is it version 1"):
         read_part("qnli", "dev", qnli="v1-ranking")
 
 

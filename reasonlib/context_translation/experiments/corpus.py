@@ -27,7 +27,7 @@ def subwords(splits: Splits, size: int) -> Subwords:
 
 
 def run_corpus(trial: Trial) -> Measured:
-    """Train one system and measure BLEU and chrF, in all and for each set of the test part."""
+    """Train one system, and measure BLEU and chrF of its translations of the test part."""
     settings = trial.settings
     splits = load(
         trial.data, train=settings["documents"], valid=settings["valid_size"], test=settings["test_size"]

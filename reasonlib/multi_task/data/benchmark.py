@@ -189,7 +189,7 @@ def _qnli_ranking(path: Path) -> Iterator[Example]:
     ]
     if 4 * len(fit) < len(rows):
         raise DataError(
-            f"{path}: its lines do not stand in twos, one right and one wrong; is it version 1 of QNLI?"
+            f"{path}: its lines are not pairs of one right and one wrong sentence; is it version 1 of QNLI?"
         )
     for start in fit:
         question, candidates = rows[start][1], (rows[start][2], rows[start + 1][2])

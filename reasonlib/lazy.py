@@ -37,11 +37,11 @@ def lazy(package: str, file: str) -> Callable[[str], Any]:
 
 
 def deferred_imports(source: str) -> dict[str, tuple[str, str]]:
-    """Find what stands below ``if TYPE_CHECKING:``: each name, its module, and what it is called there.
+    r"""Find what stands below ``if TYPE_CHECKING:``: each name, its module, and what it is called there.
 
     Examples
     --------
-    >>> deferred_imports("if TYPE_CHECKING:\\n    from math import pi, sqrt as root")
+    >>> deferred_imports("if TYPE_CHECKING:\n    from math import pi, sqrt as root")
     {'pi': ('math', 'pi'), 'root': ('math', 'sqrt')}
     """
     return {

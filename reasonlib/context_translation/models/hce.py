@@ -120,9 +120,7 @@ class HCE(nn.Module):
         """Make a vector of each context sentence of a batch; what a cache keeps."""
         return pool_context(self.encoder, self.pooling, context, embed)
 
-    def forward(
-        self, batch: Batch, embed: ScaledEmbedding, context: Pooled | None = None
-    ) -> Encoding:
+    def forward(self, batch: Batch, embed: ScaledEmbedding, context: Pooled | None = None) -> Encoding:
         """Encode a batch, with what `encode_context` made of its context, or anew."""
         s, alpha = self.encode_context(batch.context, embed) if context is None else context
         # excerpt: hce

@@ -15,6 +15,15 @@ __all__ = [
     "taggers",
 ]
 
+TAG_USES = {
+    "hops-5": "beside, with T",
+    "sum": "added",
+    "multiply": "multiplied",
+    "numbers": "bare numbers beside",
+    "sentence": "one for a sentence",
+    "no-results": "beside, no API results",
+}
+
 
 def taggers() -> plotting.Picture:
     """The share of words that three taggers give the right type, for seen words and unseen ones by type."""
@@ -33,15 +42,9 @@ def taggers() -> plotting.Picture:
 
 def key_tag_variants() -> plotting.Picture:
     """Full dialogues with each way to use the tags."""
-    names = {
-        "hops-5": "beside, with T",
-        "sum": "added",
-        "multiply": "multiplied",
-        "numbers": "bare numbers beside",
-        "sentence": "one for a sentence",
-        "no-results": "beside, no API results",
-    }
-    return right_responses("goal_dialogue/key-tag-variants", 5, names, only=tuple(names), caption="Every bar")
+    return right_responses(
+        "goal_dialogue/key-tag-variants", 5, TAG_USES, only=tuple(TAG_USES), caption="Every bar"
+    )
 
 
 def swapped() -> plotting.Picture:

@@ -23,6 +23,7 @@ TAG_USES = {
     "sentence": "one for a sentence",
     "no-results": "beside, no API results",
 }
+"""Row of the variants to how it uses the tags."""
 
 
 def taggers() -> plotting.Picture:

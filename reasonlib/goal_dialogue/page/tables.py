@@ -25,6 +25,22 @@ __all__ = [
     "tuning",
 ]
 
+CHANGES = {
+    "chosen": "the recipe",
+    "width-16": "width 16, not 32",
+    "width-64": "width 64",
+    "width-128": "width 128",
+    "lr-0.003": "learning rate 0.003, not 0.001",
+    "lr-0.01": "learning rate 0.01",
+    "batch-256": "batches of 256, not 64",
+    "slots-100": "100 memories, not 50",
+    "hinge": "hinge loss",
+    "adadelta": "Adadelta, not Adam",
+    "in-order": "without shuffling",
+    "no-results": "without API results",
+}
+"""Row of the tuning to what it changes."""
+
 
 def _grid(table: str, only: Sequence[str] | None = None) -> "pd.DataFrame":
     """Set a published table out, each system a column."""
@@ -98,21 +114,7 @@ def network_settings() -> "pd.DataFrame":
 
 def tuning() -> plotting.Picture:
     """What changing one choice of the recipe does, on full dialogues."""
-    changes = {
-        "chosen": "the recipe",
-        "width-16": "width 16, not 32",
-        "width-64": "width 64",
-        "width-128": "width 128",
-        "lr-0.003": "learning rate 0.003, not 0.001",
-        "lr-0.01": "learning rate 0.01",
-        "batch-256": "batches of 256, not 64",
-        "slots-100": "100 memories, not 50",
-        "hinge": "hinge loss",
-        "adadelta": "Adadelta, not Adam",
-        "in-order": "without shuffling",
-        "no-results": "without API results",
-    }
-    return right_responses("goal_dialogue/tuning", 5, changes, data="dialog-babi")
+    return right_responses("goal_dialogue/tuning", 5, CHANGES, data="dialog-babi")
 
 
 def paragraph_tuning() -> plotting.Picture:

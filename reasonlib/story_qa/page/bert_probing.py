@@ -255,7 +255,7 @@ def longer_stories(
 ) -> plotting.Picture:
     """Draw the accuracy against the number of irrelevant sentences that are added in front of each story.
 
-    The parameters are those of `attention_example`, with questions on sizes (task 18); `seed` draws sentences.
+    The parameters are those of `changed_input`, with questions on sizes (task 18); `seed` draws sentences.
     """
     draw = random.Random(seed)
     filler = [sentence for example in simulate(1, 400, seed=62_000) for sentence in example.story]

@@ -221,7 +221,7 @@ def changed_input(
 ) -> plotting.Picture:
     """Draw the accuracy with sentences shuffled, another question, or no story.
 
-    The parameters are those of `attention_example`, with any test questions; `seed` draws the changes.
+    As for `attention_example`, but with any test questions; `seed` draws the changes.
     """
     draw = random.Random(seed)
     questions = [example.question for example in examples]
@@ -255,7 +255,7 @@ def longer_stories(
 ) -> plotting.Picture:
     """Draw the accuracy against the number of irrelevant sentences that are added in front of each story.
 
-    The parameters are those of `changed_input`, with questions on sizes (task 18); `seed` draws sentences.
+    As for `attention_example`, but with questions on sizes (task 18); `seed` draws the sentences.
     """
     draw = random.Random(seed)
     filler = [sentence for example in simulate(1, 400, seed=62_000) for sentence in example.story]

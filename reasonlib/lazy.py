@@ -1,34 +1,54 @@
 """Public names of a package that are imported when they are first used: PyTorch takes a second to load."""
 
+import ast
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 __all__ = ["lazy"]
 
 
-def lazy(package: str, /, **modules: str) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package.
+def lazy(package: str, file: str) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a package; its names are what the package imports for type checkers.
+
+    So each name is given once, in an import below ``if TYPE_CHECKING:``.
 
     Parameters
     ----------
     package
         Its ``__name__``.
-    **modules
-        Each public name, and the module that has it: ``".data.corpus"`` in the package, or a full name. Where
-        the module calls it something else, a colon and that name follow: ``".page.chat:open_conversation"``.
+    file
+        Its ``__file__``.
+    """
+
+    @cache
+    def deferred() -> dict[str, tuple[str, str]]:
+        return deferred_imports(Path(file).read_text(encoding="utf-8"))
+
+    def get(name: str) -> Any:
+        if name not in deferred():
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module, inside = deferred()[name]
+        return getattr(import_module(module), inside)
+
+    return get
+
+
+def deferred_imports(source: str) -> dict[str, tuple[str, str]]:
+    r"""Find what stands below ``if TYPE_CHECKING:``: each name, its module, and what it is called there.
 
     Examples
     --------
-    >>> get = lazy("reasonlib", UserError=".errors", square_root="math:sqrt")
-    >>> get("UserError").__name__, get("square_root")(9.0)
-    ('UserError', 3.0)
+    >>> deferred_imports("if TYPE_CHECKING:\n    from math import pi, sqrt as root")
+    {'pi': ('math', 'pi'), 'root': ('math', 'sqrt')}
     """
-
-    def get(name: str) -> Any:
-        if name not in modules:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module, _, inside = modules[name].partition(":")
-        return getattr(import_module(module, package), inside or name)
-
-    return get
+    return {
+        alias.asname or alias.name: (statement.module, alias.name)
+        for block in ast.parse(source).body
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for statement in block.body
+        if isinstance(statement, ast.ImportFrom) and statement.module is not None
+        for alias in statement.names
+    }

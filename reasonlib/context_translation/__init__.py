@@ -20,11 +20,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Translator", "from_pretrained", "read", "simulate", "translate"]
 
-__getattr__ = lazy(
-    __name__,
-    Translator=".models.translator",
-    from_pretrained=".models.pretrained",
-    read=".data.corpus",
-    simulate="reasonlib.parallel.simulator",
-    translate=".models.decoding",
-)
+__getattr__ = lazy(__name__, __file__)

@@ -28,10 +28,8 @@ def fetch(
 
     Parameters
     ----------
-    corpus
-        Entry of the registry.
-    cache
-        Folder of the cache; by default ``REASONLIB_CACHE`` or the user's own cache folder.
+    corpus, cache
+        As for `locate`.
     progress
         Whether to draw a progress bar on standard error; by default if that is a terminal.
 

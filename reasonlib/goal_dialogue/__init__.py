@@ -39,16 +39,4 @@ __all__ = [
     "simulate",
 ]
 
-__getattr__ = lazy(
-    __name__,
-    ContextTagger=".models.tagger",
-    CopyNetwork=".models.copying",
-    MemoryNetwork=".models.memory_network",
-    WordTagger=".models.tagger",
-    chat=".page.chat:open_conversation",
-    examples=".data.example",
-    from_pretrained=".models.pretrained",
-    load=".data.datasets",
-    read=".data.corpus",
-    simulate=".data.simulator",
-)
+__getattr__ = lazy(__name__, __file__)

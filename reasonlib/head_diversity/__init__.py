@@ -31,14 +31,4 @@ __all__ = [
     "switch_off",
 ]
 
-__getattr__ = lazy(
-    __name__,
-    Drophead=".models.drophead",
-    LanguageModel=".models.language_model",
-    Translator=".models.translator",
-    compare_heads=".models.diversity",
-    head_similarity=".models.diversity",
-    read=".data.corpus",
-    record_heads=".models.hooks",
-    switch_off=".models.hooks",
-)
+__getattr__ = lazy(__name__, __file__)

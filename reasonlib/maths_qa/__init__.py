@@ -19,11 +19,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Solver", "answer", "from_pretrained", "read", "simulate"]
 
-__getattr__ = lazy(
-    __name__,
-    Solver=".models.transformer",
-    answer=".models.decoding",
-    from_pretrained=".models.pretrained",
-    read=".data.corpus",
-    simulate=".data.generator",
-)
+__getattr__ = lazy(__name__, __file__)

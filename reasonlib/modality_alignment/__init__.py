@@ -19,12 +19,4 @@ if TYPE_CHECKING:
 
 __all__ = ["STAGE", "TVQA_abc", "answer", "from_pretrained", "read", "simulate"]
 
-__getattr__ = lazy(
-    __name__,
-    STAGE=".models.stage",
-    TVQA_abc=".models.tvqa_abc",
-    answer=".models.pretrained",
-    from_pretrained=".models.pretrained",
-    read=".data.corpus",
-    simulate=".data.simulator",
-)
+__getattr__ = lazy(__name__, __file__)

@@ -18,11 +18,4 @@ if TYPE_CHECKING:
 
 __all__ = ["MultiTask", "from_pretrained", "predict", "read", "simulate"]
 
-__getattr__ = lazy(
-    __name__,
-    MultiTask=".models.multi_task",
-    from_pretrained=".models.pretrained",
-    predict=".models.pretrained",
-    read=".data.corpus",
-    simulate=".data.simulator",
-)
+__getattr__ = lazy(__name__, __file__)

@@ -22,11 +22,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Tracker", "follow", "from_pretrained", "read", "simulate"]
 
-__getattr__ = lazy(
-    __name__,
-    Tracker=".models.tracker",
-    follow=".page.track",
-    from_pretrained=".models.pretrained",
-    read=".data.corpus",
-    simulate=".data.simulator",
-)
+__getattr__ = lazy(__name__, __file__)

@@ -35,16 +35,4 @@ __all__ = [
     "simulate",
 ]
 
-__getattr__ = lazy(
-    __name__,
-    AnswerReader=".models.bert",
-    EvidenceReader=".models.evidence",
-    MemoryConfig=".models.memory_network",
-    MemoryNetwork=".models.memory_network",
-    SentenceReader=".models.hibert",
-    answer=".page.ask",
-    from_pretrained=".models.pretrained",
-    load=".data.datasets",
-    read=".data.corpus",
-    simulate=".data.simulator",
-)
+__getattr__ = lazy(__name__, __file__)

@@ -303,7 +303,7 @@ def _claim(
     check_choice("kind", kind, CLAIM_KINDS)
     if values["id"].partition("/")[0] != topic or not values["id"].partition("/")[2]:
         raise ValueError(f"the id must start with {topic}/")
-    locator_kind, locator, label, lines = _locator(values.pop("where"))
+    place = _place(values.pop("where"))
     agreement = _agreement(values.pop("agreement", {}), values)
     if values.get("published") is not None:
         values["published"] = float(values["published"])
@@ -311,12 +311,9 @@ def _claim(
     outside = bool(sources) and not goal and not {values["source"], values.get("also")} & set(sources)
     claim = Claim(
         **values,
-        locator_kind=locator_kind,
-        locator=locator,
-        label=label,
-        lines=lines,
+        **place,
         agreement=agreement,
-        table=tables.get(locator, tables.get("*", Table())),
+        table=tables.get(place["locator"], tables.get("*", Table())),
         goal=goal,
         outside=outside,
     )
@@ -357,13 +354,19 @@ def _rules(claim: Claim, own: Mapping[str, Any]) -> None:
         raise ValueError(f"tables: {claim.locator}: needs a tolerance for {claim.metric}")
 
 
-def _locator(values: Mapping[str, Any]) -> tuple[str, str, str | None, str | None]:
+def _place(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Check where in the source a claim stands, and return the fields that say so."""
     places = [name for name in PLACES if name in values]
     if len(places) != 1 or set(values) - {*PLACES, "row", "lines"}:
         raise ValueError("where must be one of table, figure or section, with row and lines if there are any")
     for name, value in values.items():
         check_value(f"where.{name}", value, _TEXT)
-    return places[0], values[places[0]], values.get("row"), values.get("lines")
+    return {
+        "locator_kind": places[0],
+        "locator": values[places[0]],
+        "label": values.get("row"),
+        "lines": values.get("lines"),
+    }
 
 
 def _agreement(values: Mapping[str, Any], claim: Mapping[str, Any]) -> Agreement:

@@ -249,6 +249,11 @@ def plain(values: Mapping[str, Any]) -> dict[str, Any]:
     return json.loads(json.dumps(dict(values), allow_nan=False, sort_keys=True))
 
 
+def named(*experiments: Experiment) -> dict[str, Experiment]:
+    """Return experiments by name, as the `EXPERIMENTS` of a topic."""
+    return {experiment.name: experiment for experiment in experiments}
+
+
 def settings(experiment: Experiment, row: str, scale: str) -> dict[str, Any]:
     """Return the settings of a row at a scale as the JSON values that a record keeps."""
     return plain({**experiment.rows[row], **experiment.scales[scale]})

@@ -22,14 +22,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Bert", "Tagger", "Translator", "from_pretrained", "inspect_text", "read", "simulate", "solve"]
 
-__getattr__ = lazy(
-    __name__,
-    Bert=".models.bert",
-    Tagger=".models.translator",
-    Translator=".models.translator",
-    from_pretrained=".models.pretrained",
-    inspect_text=".models.pretrained",
-    read=".data.corpus",
-    simulate=".data.simulator",
-    solve=".experiments.tasks",
-)
+__getattr__ = lazy(__name__, __file__)

@@ -25,13 +25,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Detector", "Reasoner", "Relational", "from_pretrained", "read", "simulate", "solve"]
 
-__getattr__ = lazy(
-    __name__,
-    Detector=".models.detector.detector",
-    Reasoner=".models.reasoner",
-    Relational=".models.relational",
-    from_pretrained=".models.pretrained",
-    read=".data.corpus",
-    simulate=".data.simulator",
-    solve=".models.solvers",
-)
+__getattr__ = lazy(__name__, __file__)

@@ -37,25 +37,26 @@ def test_every_row_runs_to_its_end_and_is_fresh(smoke, name, row):
 def test_a_phase_without_time_left_ends_the_run_and_is_resumed(smoke, tmp_path):
     """What comes after a phase starts from its end, never from the middle."""
     options = {"rows": "masked-then-both", "scale": "smoke", "device": "cpu", "checkpoints": tmp_path}
-    (cut,) = run(EXPERIMENTS["pretraining"], minutes=1e-9, **options)
+    (cut,) = run(EXPERIMENTS["transformer/pretraining"], minutes=1e-9, **options)
     assert not cut.steps.complete
     assert [path.name for path in tmp_path.rglob("*") if path.name in ("pre-0", "pre-1", "answers")] == [
         "pre-0"
     ]
-    (resumed,) = run(EXPERIMENTS["pretraining"], **options)
-    assert resumed.metrics == smoke("pretraining", "masked-then-both").metrics
+    (resumed,) = run(EXPERIMENTS["transformer/pretraining"], **options)
+    assert resumed.metrics == smoke("transformer/pretraining", "masked-then-both").metrics
 
 
 def test_every_claim_asks_for_what_is_measured(smoke):
     for claim in CLAIMS:
         for side in claim.sides:
-            topic, _, word = side.experiment.partition("/")
-            assert topic == "transformer" and side.row in EXPERIMENTS[word].rows, claim.id
-            assert side.metric in smoke(word, side.row).metrics, (claim.id, side)
+            assert side.row in EXPERIMENTS[side.experiment].rows, claim.id
+            assert side.metric in smoke(side.experiment, side.row).metrics, (claim.id, side)
 
 
 def test_the_same_seed_measures_the_same():
-    first, second = (run(EXPERIMENTS["parts"], rows="copy", scale="smoke", seeds=3)[0] for _ in range(2))
+    first, second = (
+        run(EXPERIMENTS["transformer/parts"], rows="copy", scale="smoke", seeds=3)[0] for _ in range(2)
+    )
     assert first.metrics == second.metrics
 
 

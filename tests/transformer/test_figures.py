@@ -19,9 +19,16 @@ def folder(tmp_path_factory):
     torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("records")
     for row, seeds in (("copy", (0, 1)), ("copy.no-positions", (0,))):
-        run(EXPERIMENTS["parts"], rows=row, scale="smoke", seeds=seeds, device="cpu", records=folder)
+        run(
+            EXPERIMENTS["transformer/parts"],
+            rows=row,
+            scale="smoke",
+            seeds=seeds,
+            device="cpu",
+            records=folder,
+        )
     for row in ("pre-trained-50", "from-scratch-50", "pre-trained-200", "from-scratch-200"):
-        run(EXPERIMENTS["fine-tuning"], rows=row, scale="smoke", device="cpu", records=folder)
+        run(EXPERIMENTS["transformer/fine-tuning"], rows=row, scale="smoke", device="cpu", records=folder)
     torch.set_num_threads(threads)
     return folder
 

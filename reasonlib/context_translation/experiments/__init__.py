@@ -11,7 +11,7 @@ from reasonlib.context_translation.experiments.corpus import run_corpus
 from reasonlib.context_translation.experiments.cost import run_cost
 from reasonlib.context_translation.experiments.simulated import run_simulated
 from reasonlib.context_translation.models.translator import SYSTEMS
-from reasonlib.tracking.experiment import Experiment, extend_scales, subset
+from reasonlib.tracking.experiment import Experiment, extend_scales, named, subset
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
@@ -183,7 +183,4 @@ BUNDLE = Experiment(
     run=make_bundle,
 )
 
-EXPERIMENTS = {
-    experiment.name: experiment
-    for experiment in (SIMULATED, CONTEXT_LENGTH, CORPUS, FULL_SIZE, CONTRASTS, COST, BUNDLE)
-}
+EXPERIMENTS = named(SIMULATED, CONTEXT_LENGTH, CORPUS, FULL_SIZE, CONTRASTS, COST, BUNDLE)

@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from reasonlib.context_translation.data.encoding import Batch
-from reasonlib.context_translation.models.hce import HCE, ContextVectors
+from reasonlib.context_translation.models.hce import HCE, Pooled
 from reasonlib.context_translation.models.hmce import HMCE
 from reasonlib.context_translation.models.parts import Encoding
 from reasonlib.context_translation.models.translator import Progress, Translator
@@ -52,7 +52,7 @@ class CachedTranslator:
         self._kept: OrderedDict[tuple[int, ...], tuple[Tensor, Tensor]] = OrderedDict()
 
     @torch.no_grad()
-    def vectors(self, context: Int[Tensor, "B C T"]) -> ContextVectors:
+    def vectors(self, context: Int[Tensor, "B C T"]) -> Pooled:
         """Return what `encode_context` returns, encoding only the sentences that are new."""
         batch, count, width = context.shape
         # excerpt: cache
@@ -76,7 +76,7 @@ class CachedTranslator:
                 self._kept.move_to_end(row)
         while len(self._kept) > self.size:
             self._kept.popitem(last=False)
-        return ContextVectors(vectors.unflatten(0, (batch, count)), shares.unflatten(0, (batch, count)))
+        return Pooled(vectors.unflatten(0, (batch, count)), shares.unflatten(0, (batch, count)))
 
     def encode(self, batch: Batch) -> Encoding:
         """Read the sentences, and their context as far as it is new."""

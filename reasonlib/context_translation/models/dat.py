@@ -30,10 +30,7 @@ __all__ = ["DAT"]
 class DAT(nn.Module):
     """Discourse Aware Transformer; time grows as S squared plus C T squared, plus C T S in one layer.
 
-    Parameters
-    ----------
-    config : SystemConfig
-        Its sizes.
+    `config` gives its sizes.
 
     Notes
     -----

@@ -83,10 +83,7 @@ class ReadLayer(nn.Module):
 class DCT(nn.Module):
     """Document-level Context Transformer; time grows as S squared, plus C T S, plus C T squared.
 
-    Parameters
-    ----------
-    config : SystemConfig
-        Its sizes.
+    `config` gives its sizes.
 
     Notes
     -----

@@ -105,10 +105,7 @@ class HierarchicalAttention(nn.Module):
 class HAN(nn.Module):
     """Hierarchical Attention Networks; time grows as S squared, plus C T S, plus C T squared.
 
-    Parameters
-    ----------
-    config : SystemConfig
-        Its sizes.
+    `config` gives its sizes.
 
     Notes
     -----

@@ -37,21 +37,14 @@ from reasonlib.nn import (
     padding_mask,
 )
 
-__all__ = ["HCE", "ContextVectors", "Pooled", "Pooling", "UpperEncoder", "pool_context"]
+__all__ = ["HCE", "Pooled", "Pooling", "UpperEncoder", "pool_context"]
 
 
 class Pooled(NamedTuple):
-    """Sentences as vectors: (N, D), and the share of each word in them, (N, T)."""
+    """Sentences as vectors, (N, D) or in contexts (B, C, D), and the share of each word in its sentence."""
 
-    vectors: Float[Tensor, "N D"]
-    weights: Float[Tensor, "N T"]
-
-
-class ContextVectors(NamedTuple):
-    """The context of each sentence as vectors (B, C, D), with the share of each word (B, C, T)."""
-
-    vectors: Float[Tensor, "B C D"]
-    weights: Float[Tensor, "B C T"]
+    vectors: Float[Tensor, "*N D"]
+    weights: Float[Tensor, "*N T"]
 
 
 class Pooling(nn.Module):
@@ -83,13 +76,13 @@ class Pooling(nn.Module):
 
 def pool_context(
     encoder: Encoder, pooling: Pooling, context: Int[Tensor, "B C T"], embed: ScaledEmbedding
-) -> ContextVectors:
+) -> Pooled:
     """Make a vector of each context sentence, by itself (eq. 3.14 to 3.16)."""
     sentences, shape = context.flatten(0, 1), context.shape[:2]
     mask = padding_mask(sentences)
     words = encode_sentences(encoder.layers, encoder.end, embed(sentences), mask)  # eq. 3.14
     pooled = pooling(words, mask)
-    return ContextVectors(pooled.vectors.unflatten(0, shape), pooled.weights.unflatten(0, shape))
+    return Pooled(pooled.vectors.unflatten(0, shape), pooled.weights.unflatten(0, shape))
 
 
 class UpperEncoder(nn.Module):
@@ -123,13 +116,11 @@ class HCE(nn.Module):
         self.upper = UpperEncoder(config)
         self.document = DocumentVector(config.width) if config.document else None
 
-    def encode_context(self, context: Int[Tensor, "B C T"], embed: ScaledEmbedding) -> ContextVectors:
+    def encode_context(self, context: Int[Tensor, "B C T"], embed: ScaledEmbedding) -> Pooled:
         """Make a vector of each context sentence of a batch; what a cache keeps."""
         return pool_context(self.encoder, self.pooling, context, embed)
 
-    def forward(
-        self, batch: Batch, embed: ScaledEmbedding, context: ContextVectors | None = None
-    ) -> Encoding:
+    def forward(self, batch: Batch, embed: ScaledEmbedding, context: Pooled | None = None) -> Encoding:
         """Encode a batch, with what `encode_context` made of its context, or anew."""
         s, alpha = self.encode_context(batch.context, embed) if context is None else context
         # excerpt: hce

@@ -28,7 +28,7 @@ from torch import Tensor, nn
 
 from reasonlib.context_translation.data.encoding import Batch
 from reasonlib.context_translation.models.document_vector import DocumentVector
-from reasonlib.context_translation.models.hce import ContextVectors, Pooling, pool_context
+from reasonlib.context_translation.models.hce import Pooled, Pooling, pool_context
 from reasonlib.context_translation.models.parts import Encoding, GatedSum, SystemConfig
 from reasonlib.nn import (
     DecoderLayer,
@@ -99,13 +99,11 @@ class HMCE(nn.Module):
         self.context_attention = MultiHeadAttention(config.width, config.heads, config.dropout)
         self.document = DocumentVector(config.width) if config.document else None
 
-    def encode_context(self, context: Tensor, embed: ScaledEmbedding) -> ContextVectors:
+    def encode_context(self, context: Tensor, embed: ScaledEmbedding) -> Pooled:
         """Make a vector of each context sentence of a batch; what a cache keeps."""
         return pool_context(self.encoder, self.pooling, context, embed)
 
-    def forward(
-        self, batch: Batch, embed: ScaledEmbedding, context: ContextVectors | None = None
-    ) -> Encoding:
+    def forward(self, batch: Batch, embed: ScaledEmbedding, context: Pooled | None = None) -> Encoding:
         """Encode a batch, with what `encode_context` made of its context, or anew."""
         s, alpha = self.encode_context(batch.context, embed) if context is None else context
         present = batch.context.ne(0).any(2).unsqueeze(1)  # (B, 1, C)

@@ -18,29 +18,27 @@ from reasonlib.goal_dialogue.experiments.sentence_encoders import (
 )
 from reasonlib.goal_dialogue.experiments.taggers import TAGGERS
 from reasonlib.goal_dialogue.experiments.tasks import DATA
+from reasonlib.tracking.experiment import named
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
-EXPERIMENTS = {
-    experiment.name: experiment
-    for experiment in (
-        NETWORKS,
-        OOV_VALIDATION,
-        BASELINES,
-        TUNING,
-        KEY_TAGS,
-        TAGGERS,
-        TAG_VARIANTS,
-        SWAPPED,
-        PARAGRAPHS,
-        PARAGRAPH_TUNING,
-        RESTARTS,
-        WORD2VEC,
-        COPYING,
-        SPEAKING,
-        CEILING,
-        ADVICE,
-        BUNDLE,
-        BUNDLE_COPYING,
-    )
-}
+EXPERIMENTS = named(
+    NETWORKS,
+    OOV_VALIDATION,
+    BASELINES,
+    TUNING,
+    KEY_TAGS,
+    TAGGERS,
+    TAG_VARIANTS,
+    SWAPPED,
+    PARAGRAPHS,
+    PARAGRAPH_TUNING,
+    RESTARTS,
+    WORD2VEC,
+    COPYING,
+    SPEAKING,
+    CEILING,
+    ADVICE,
+    BUNDLE,
+    BUNDLE_COPYING,
+)

@@ -2,14 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from reasonlib.goal_dialogue.experiments.tasks import (
-    BOTH,
-    EVALUATED,
-    TaskResult,
-    TaskRun,
-    data_version,
-    run_tasks,
-)
+from reasonlib.goal_dialogue.experiments import tasks
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
 
 if TYPE_CHECKING:
@@ -20,18 +13,18 @@ __all__ = ["BASELINES", "run_baselines"]
 
 def run_baselines(trial: Trial) -> Measured:
     """Fit and evaluate a baseline on each task."""
-    return run_tasks(trial, _run_task)
+    return tasks.run_tasks(trial, _run_task)
 
 
-def _run_task(run: TaskRun) -> TaskResult:
+def _run_task(run: tasks.TaskRun) -> tasks.TaskResult:
     from reasonlib.goal_dialogue.experiments.metrics import evaluate
 
     system = _fit(run)
-    sets = {name: dialogues for name in EVALUATED if (dialogues := getattr(run.split, name))}
-    return TaskResult(scores={name: evaluate(system, dialogues) for name, dialogues in sets.items()})
+    sets = {name: dialogues for name in tasks.EVALUATED if (dialogues := getattr(run.split, name))}
+    return tasks.TaskResult(scores={name: evaluate(system, dialogues) for name, dialogues in sets.items()})
 
 
-def _fit(run: TaskRun) -> "System":
+def _fit(run: tasks.TaskRun) -> "System":
     split, settings = run.split, run.settings
     name, match = settings["system"], settings.get("match", False)
     if name == "rules":
@@ -66,8 +59,8 @@ BASELINES = Experiment(
         "quick": {"tasks": (1, 2, 3, 4, 5), "dialogues": 60, "options": {"epochs": 4}},
         "paper": {"tasks": (1, 2, 3, 4, 5, 6)},
     },
-    data=BOTH,
+    data=tasks.BOTH,
     run=run_baselines,
     deterministic=("rules", "tf-idf", "tf-idf-typed", "nearest"),
-    version=data_version,
+    version=tasks.data_version,
 )

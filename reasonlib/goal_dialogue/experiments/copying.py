@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reasonlib.goal_dialogue.experiments.tasks import (
-    BOTH,
-    EVALUATED,
-    TaskResult,
-    TaskRun,
-    data_version,
-    run_tasks,
-)
+from reasonlib.goal_dialogue.experiments import tasks
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
 from reasonlib.training.settings import construct
 
@@ -29,11 +22,11 @@ __all__ = ["ABLATIONS", "COPYING", "SPEAKING", "run_copying", "run_generation"]
 def run_copying(trial: Trial) -> Measured:
     """Train the copying network, whole or without one of its parts, one a task."""
 
-    def run_task(run: TaskRun) -> TaskResult:
+    def run_task(run: tasks.TaskRun) -> tasks.TaskResult:
         copier, sets, history = _train(run)
         return _result(copier, sets, history)
 
-    return run_tasks(trial, run_task)
+    return tasks.run_tasks(trial, run_task)
 
 
 Trained = tuple["Copier", dict[str, "MentionSet"], "History"]
@@ -45,7 +38,7 @@ SHORTEST = 1e-3
 """Minutes that a start gets where the budget is spent: enough to stop in good order."""
 
 
-def _train(run: TaskRun) -> Trained:
+def _train(run: tasks.TaskRun) -> Trained:
     """Train from one start, or from several: setting ``starts`` says from how many at most.
 
     Some starts end in a poor local minimum. The validation dialogues tell: the start with most of their
@@ -73,7 +66,7 @@ def _train(run: TaskRun) -> Trained:
     return max(scores, key=lambda scored: scored[0])[1]
 
 
-def _train_once(run: TaskRun) -> Trained:
+def _train_once(run: tasks.TaskRun) -> Trained:
     from reasonlib.goal_dialogue.experiments import train_copying
     from reasonlib.goal_dialogue.models.copier import build_copier
 
@@ -88,11 +81,11 @@ def _train_once(run: TaskRun) -> Trained:
     return copier, sets, history
 
 
-def _result(copier: "Copier", sets: Mapping[str, "MentionSet"], history: "History") -> TaskResult:
+def _result(copier: "Copier", sets: Mapping[str, "MentionSet"], history: "History") -> tasks.TaskResult:
     from reasonlib.goal_dialogue.experiments.train_copying import evaluate_copier
 
-    scores = {name: evaluate_copier(copier, turns) for name, turns in sets.items() if name in EVALUATED}
-    return TaskResult.of(history, scores, turns=len(sets["train"]))
+    scores = {name: evaluate_copier(copier, turns) for name, turns in sets.items() if name in tasks.EVALUATED}
+    return tasks.TaskResult.of(history, scores, turns=len(sets["train"]))
 
 
 ABLATIONS: Mapping[str, Mapping[str, Any]] = {
@@ -121,9 +114,9 @@ COPYING = Experiment(
         "quick": {"tasks": (1, 4), "dialogues": 150, "epochs": 8, "batch_size": 16},
         "paper": {"tasks": (1, 2, 3, 4, 5)},
     },
-    data=BOTH,
+    data=tasks.BOTH,
     run=run_copying,
-    version=data_version,
+    version=tasks.data_version,
 )
 
 # Without candidates -----------------------------------------------------------------------------------------
@@ -144,11 +137,11 @@ def run_generation(trial: Trial) -> Measured:
     """
     free: dict[str, float] = {}
 
-    def run_task(run: TaskRun) -> TaskResult:
+    def run_task(run: tasks.TaskRun) -> tasks.TaskResult:
         from reasonlib.goal_dialogue.experiments.train_copying import evaluate_copier
 
         copier, sets, history = _train(run)
-        for part in EVALUATED:
+        for part in tasks.EVALUATED:
             if part in sets:
                 name = f"{NAMES[part][0]}{run.task}"
                 free[f"free.{name}"] = evaluate_copier(copier, sets[part], free=True)["per_response"]
@@ -157,7 +150,7 @@ def run_generation(trial: Trial) -> Measured:
                 )
         return _result(copier, sets, history)
 
-    measured = run_tasks(trial, run_task)
+    measured = tasks.run_tasks(trial, run_task)
     for name, mean in NAMES.values():
         one_to_five = [free[key] for task in range(1, 6) if (key := f"free.{name}{task}") in free]
         if one_to_five:
@@ -174,7 +167,7 @@ SPEAKING = Experiment(
         "quick": {"tasks": (1, 4), "dialogues": 150, "epochs": 8, "batch_size": 16},
         "paper": {"tasks": (1, 2, 3, 4, 5, 6)},
     },
-    data=BOTH,
+    data=tasks.BOTH,
     run=run_generation,
-    version=data_version,
+    version=tasks.data_version,
 )

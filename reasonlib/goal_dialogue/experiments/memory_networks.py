@@ -6,15 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from reasonlib.goal_dialogue.data import datasets
 from reasonlib.goal_dialogue.data.example import Split
-from reasonlib.goal_dialogue.experiments.tasks import (
-    BOTH,
-    EVALUATED,
-    TaskResult,
-    TaskRun,
-    data_version,
-    run_tasks,
-    scales,
-)
+from reasonlib.goal_dialogue.experiments import tasks
 from reasonlib.tracking.experiment import Measured, Trial, family
 from reasonlib.training.settings import construct, with_defaults
 
@@ -38,10 +30,10 @@ def resolve(settings: Mapping[str, Any], metric: str) -> dict[str, Any]:
 
 def run_networks(trial: Trial) -> Measured:
     """Train memory networks, one a task; see `build_network`."""
-    return run_tasks(trial, _run_task)
+    return tasks.run_tasks(trial, _run_task)
 
 
-def _run_task(run: TaskRun) -> TaskResult:
+def _run_task(run: tasks.TaskRun) -> tasks.TaskResult:
     from reasonlib.goal_dialogue.experiments import train_memory
 
     settings, seed = run.settings, run.trial.seed
@@ -57,9 +49,9 @@ def _run_task(run: TaskRun) -> TaskResult:
     scores = {
         name: train_memory.evaluate_network(model, turns)
         for name, turns in task.sets.items()
-        if name in EVALUATED
+        if name in tasks.EVALUATED
     }
-    return TaskResult.of(history, scores, turns=len(task.train), curve=("epoch", "loss", "accuracy"))
+    return tasks.TaskResult.of(history, scores, turns=len(task.train), curve=("epoch", "loss", "accuracy"))
 
 
 def build_network(
@@ -152,7 +144,7 @@ def _build_with_tags(
 
 
 networks_experiment = family(
-    "goal_dialogue", data=BOTH, run=run_networks, resolve=resolve, version=data_version
+    "goal_dialogue", data=tasks.BOTH, run=run_networks, resolve=resolve, version=tasks.data_version
 )
 """Make an experiment whose rows are memory networks; see `run_networks`."""
 
@@ -189,7 +181,7 @@ NETWORKS = networks_experiment(
         "gn2n-layerwise-match": {"network": "gn2n", "match": True},
         "gn2n-shared": {"network": "gn2n-shared"},
     },
-    scales=scales(1, 2, 3, 4, 5, 6),
+    scales=tasks.scales(1, 2, 3, 4, 5, 6),
 )
 
 # Tuning (section 5.3.1) -------------------------------------------------------------------------------------

@@ -122,12 +122,7 @@ class CopyNetworkOutput(NamedTuple):
 class CopyNetwork(nn.Module):
     """Choose a template by what was said, fill its gaps by what is known of the names.
 
-    Parameters
-    ----------
-    config
-        Sizes.
-    seed
-        Draws the first weights.
+    `config` gives its sizes, `seed` draws its first weights.
     """
 
     first: Tensor

@@ -203,12 +203,7 @@ class CharacterEncoder(nn.Module):
 class WordTagger(nn.Module):
     """Tag a word by its letters alone, as the source does.
 
-    Parameters
-    ----------
-    config
-        Sizes; those of the context have no effect.
-    seed
-        Draws the first weights.
+    `config` gives its sizes, of which those of the context have no effect; `seed` draws its first weights.
     """
 
     def __init__(self, config: TaggerConfig | None = None, *, seed: int = 0) -> None:
@@ -229,12 +224,7 @@ class WordTagger(nn.Module):
 class ContextTagger(nn.Module):
     """Tag a word by its letters and by the words around it.
 
-    Parameters
-    ----------
-    config
-        Sizes.
-    seed
-        Draws the first weights.
+    `config` gives its sizes, `seed` draws its first weights.
     """
 
     def __init__(self, config: TaggerConfig | None = None, *, seed: int = 0) -> None:

@@ -15,6 +15,16 @@ __all__ = [
     "taggers",
 ]
 
+TAG_USES = {
+    "hops-5": "beside, with T",
+    "sum": "added",
+    "multiply": "multiplied",
+    "numbers": "bare numbers beside",
+    "sentence": "one for a sentence",
+    "no-results": "beside, no API results",
+}
+"""Row of the variants to how it uses the tags."""
+
 
 def taggers() -> plotting.Picture:
     """The share of words that three taggers give the right type, for seen words and unseen ones by type."""
@@ -33,30 +43,16 @@ def taggers() -> plotting.Picture:
 
 def key_tag_variants() -> plotting.Picture:
     """Full dialogues with each way to use the tags."""
-    names = {
-        "hops-5": "beside, with T",
-        "sum": "added",
-        "multiply": "multiplied",
-        "numbers": "bare numbers beside",
-        "sentence": "one for a sentence",
-        "no-results": "beside, no API results",
-    }
-    return right_responses("goal_dialogue/key-tag-variants", 5, names, only=tuple(names), caption="Every bar")
+    return right_responses(
+        "goal_dialogue/key-tag-variants", 5, TAG_USES, only=tuple(TAG_USES), caption="Every bar"
+    )
 
 
 def swapped() -> plotting.Picture:
     """Task 4 for networks that were trained on the training or on the validation dialogues."""
-    return right_responses(
-        "goal_dialogue/swapped",
-        4,
-        {
-            "n2n": "N2N",
-            "n2n-swapped": "N2N, from validation",
-            "ktn2n": "KTN2N",
-            "ktn2n-swapped": "KTN2N, from validation",
-        },
-        caption="Every bar",
-    )
+    names = {"n2n": "N2N", "ktn2n": "KTN2N"}
+    swapped = {f"{row}-swapped": f"{name}, from validation" for row, name in names.items()}
+    return right_responses("goal_dialogue/swapped", 4, names | swapped, caption="Every bar")
 
 
 def _on_oov(rows: Mapping[str, str]) -> plotting.Picture:

@@ -25,6 +25,22 @@ __all__ = [
     "tuning",
 ]
 
+CHANGES = {
+    "chosen": "the recipe",
+    "width-16": "width 16, not 32",
+    "width-64": "width 64",
+    "width-128": "width 128",
+    "lr-0.003": "learning rate 0.003, not 0.001",
+    "lr-0.01": "learning rate 0.01",
+    "batch-256": "batches of 256, not 64",
+    "slots-100": "100 memories, not 50",
+    "hinge": "hinge loss",
+    "adadelta": "Adadelta, not Adam",
+    "in-order": "without shuffling",
+    "no-results": "without API results",
+}
+"""Row of the tuning to what it changes."""
+
 
 def _grid(table: str, only: Sequence[str] | None = None) -> "pd.DataFrame":
     """Set a published table out, each system a column."""
@@ -98,40 +114,14 @@ def network_settings() -> "pd.DataFrame":
 
 def tuning() -> plotting.Picture:
     """What changing one choice of the recipe does, on full dialogues."""
-    return right_responses(
-        "goal_dialogue/tuning",
-        5,
-        {
-            "chosen": "the recipe",
-            "width-16": "width 16, not 32",
-            "width-64": "width 64",
-            "width-128": "width 128",
-            "lr-0.003": "learning rate 0.003, not 0.001",
-            "lr-0.01": "learning rate 0.01",
-            "batch-256": "batches of 256, not 64",
-            "slots-100": "100 memories, not 50",
-            "hinge": "hinge loss",
-            "adadelta": "Adadelta, not Adam",
-            "in-order": "without shuffling",
-            "no-results": "without API results",
-        },
-        data="dialog-babi",
-    )
+    return right_responses("goal_dialogue/tuning", 5, CHANGES, data="dialog-babi")
 
 
 def paragraph_tuning() -> plotting.Picture:
     """What the width of paragraph vectors and the number of hops do, on full dialogues."""
-    return right_responses(
-        "goal_dialogue/paragraph-tuning",
-        5,
-        {
-            "dbow": "width 100, 8 hops",
-            "width-20": "width 20",
-            "hops-4": "4 hops",
-            "hops-2": "2 hops",
-            "hops-1": "1 hop",
-        },
-    )
+    sizes = {"dbow": "width 100, 8 hops", "width-20": "width 20"}
+    sizes |= {"hops-4": "4 hops", "hops-2": "2 hops", "hops-1": "1 hop"}
+    return right_responses("goal_dialogue/paragraph-tuning", 5, sizes)
 
 
 def seeds() -> "pd.DataFrame":

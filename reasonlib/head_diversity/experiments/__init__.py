@@ -11,7 +11,7 @@ from reasonlib.head_diversity.experiments.language_model import run_language_mod
 from reasonlib.head_diversity.experiments.pruning import run_pruning
 from reasonlib.head_diversity.experiments.small_samples import run_small_samples
 from reasonlib.head_diversity.experiments.translation import run_translation, sizes
-from reasonlib.tracking.experiment import Experiment, by_scale, extend_scales, family, subset
+from reasonlib.tracking.experiment import Experiment, by_scale, extend_scales, family, named, subset
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
@@ -226,19 +226,16 @@ COST = Experiment(
     paired=False,
 )
 
-EXPERIMENTS = {
-    experiment.name: experiment
-    for experiment in (
-        LANGUAGE_MODEL,
-        HEAD_COUNTS,
-        TREEBANK,
-        STRENGTHS,
-        HEADS,
-        TRANSLATION,
-        PRUNING,
-        SMALL_SAMPLES,
-        INVARIANCE,
-        EVERY_MODEL,
-        COST,
-    )
-}
+EXPERIMENTS = named(
+    LANGUAGE_MODEL,
+    HEAD_COUNTS,
+    TREEBANK,
+    STRENGTHS,
+    HEADS,
+    TRANSLATION,
+    PRUNING,
+    SMALL_SAMPLES,
+    INVARIANCE,
+    EVERY_MODEL,
+    COST,
+)

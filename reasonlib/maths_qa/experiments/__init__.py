@@ -9,7 +9,7 @@ from reasonlib.maths_qa.experiments.baselines import run_baseline
 from reasonlib.maths_qa.experiments.bundle import make_bundle
 from reasonlib.maths_qa.experiments.compute import run_compute
 from reasonlib.maths_qa.experiments.pretraining import run_pretraining
-from reasonlib.tracking.experiment import Experiment, extend_scales, family, subset
+from reasonlib.tracking.experiment import Experiment, extend_scales, family, named, subset
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
@@ -172,7 +172,4 @@ BUNDLE = Experiment(
     run=make_bundle,
 )  # fmt: skip
 
-EXPERIMENTS = {
-    experiment.name: experiment
-    for experiment in (PRETRAINING, TWO_MODULES, ONE_MODULE, STRUCTURE, BASELINES, COMPUTE, BUNDLE)
-}
+EXPERIMENTS = named(PRETRAINING, TWO_MODULES, ONE_MODULE, STRUCTURE, BASELINES, COMPUTE, BUNDLE)

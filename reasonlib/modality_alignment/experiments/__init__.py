@@ -11,7 +11,7 @@ from reasonlib.modality_alignment.experiments.bundle import make_bundle
 from reasonlib.modality_alignment.experiments.captions import run_captions
 from reasonlib.modality_alignment.experiments.points import run_points
 from reasonlib.modality_alignment.experiments.video_qa import run_video_qa
-from reasonlib.tracking.experiment import Experiment, by_scale, extend_scales, family, subset
+from reasonlib.tracking.experiment import Experiment, by_scale, extend_scales, family, named, subset
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
@@ -232,10 +232,7 @@ BUNDLE = Experiment(
     shares=ONE_SIXTH,
 )
 
-EXPERIMENTS = {
-    experiment.name: experiment
-    for experiment in (
-        POINTS, SHARED_POINTS, EQUAL_COMPUTE, BATCH_BIAS, TVQA, VIDEO_QA, LEAKS, TEXT_BIAS, CAPTIONS,
-        ANNOTATIONS, BUNDLE,
-    )
-}  # fmt: skip
+EXPERIMENTS = named(
+    POINTS, SHARED_POINTS, EQUAL_COMPUTE, BATCH_BIAS, TVQA, VIDEO_QA, LEAKS, TEXT_BIAS, CAPTIONS,
+    ANNOTATIONS, BUNDLE,
+)  # fmt: skip

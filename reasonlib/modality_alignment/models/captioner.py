@@ -54,12 +54,7 @@ class FrameBatch(NamedTuple):
 class Captioner(nn.Module):
     """Read the regions of a frame, write a caption.
 
-    Parameters
-    ----------
-    config
-        Sizes.
-    seed
-        Draws the weights.
+    `config` gives its sizes, `seed` draws its first weights.
     """
 
     def __init__(self, config: CaptionerConfig, *, seed: int = 0) -> None:

@@ -29,17 +29,7 @@ KIND = "answerer of video questions"
 
 
 class BundledAnswerer(NamedTuple):
-    """A system with what is needed to use it.
-
-    Attributes
-    ----------
-    model
-        In float32, on the CPU.
-    vocabulary
-        Its words.
-    made
-        How it was trained, and what it was measured to do.
-    """
+    """A system in float32 on the CPU, its words, and how it was trained and measured."""
 
     model: TVQA_abc
     vocabulary: Vocabulary

@@ -119,12 +119,7 @@ class Answered(NamedTuple):
 class TVQA_abc(nn.Module):
     """Video question answering by streams that are matched apart and added up.
 
-    Parameters
-    ----------
-    config
-        Sizes and streams.
-    seed
-        Draws the weights.
+    `config` gives its sizes and streams, `seed` draws its first weights.
     """
 
     def __init__(self, config: TVQAConfig, *, seed: int = 0) -> None:

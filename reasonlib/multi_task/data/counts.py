@@ -32,7 +32,7 @@ _HEADERS = ("index", "id", "sentence", "Quality")
 
 
 def count_examples(name: str) -> dict[str, int]:
-    """Count the examples of a set on this machine.
+    """Count the examples of a set on this machine; raises what `corpus.read` does.
 
     Parameters
     ----------
@@ -43,13 +43,6 @@ def count_examples(name: str) -> dict[str, int]:
     -------
     dict
         ``train``, ``dev``, ``test`` as far as they are there, and ``labels``: the classes, 1 for a number.
-
-    Raises
-    ------
-    ValueError
-        If there is no such set.
-    DataError
-        If the set is not on this machine, or a file is damaged.
     """
     check_choice("name", name, NAMES)
     task = NAMES[name]

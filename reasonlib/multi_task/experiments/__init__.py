@@ -20,7 +20,7 @@ from reasonlib.multi_task.experiments.real import real_version, run_real, run_re
 from reasonlib.multi_task.experiments.real_transfer import SIMULATED, run_real_transfer
 from reasonlib.multi_task.experiments.transfer import run_dial, run_transfer
 from reasonlib.multi_task.models.encoder import BUNDLED
-from reasonlib.tracking.experiment import Experiment, Measured, Trial, extend_scales, family, subset
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, extend_scales, family, named, subset
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
@@ -323,10 +323,7 @@ BUNDLE = Experiment(
     run=_make,
 )
 
-EXPERIMENTS = {
-    experiment.name: experiment
-    for experiment in (
-        BENCHMARKS, JOINT, OVERFITTING, HEADS, SAMPLING, ADAPTATION, TRANSFER, RELATEDNESS, SIZE,
-        SIZE_EQUAL_STEPS, NOISE, CONFLICT, REAL, REAL_ADAPTATION, REAL_TRANSFER, GLUE, BUNDLE,
-    )
-}  # fmt: skip
+EXPERIMENTS = named(
+    BENCHMARKS, JOINT, OVERFITTING, HEADS, SAMPLING, ADAPTATION, TRANSFER, RELATEDNESS, SIZE,
+    SIZE_EQUAL_STEPS, NOISE, CONFLICT, REAL, REAL_ADAPTATION, REAL_TRANSFER, GLUE, BUNDLE,
+)  # fmt: skip

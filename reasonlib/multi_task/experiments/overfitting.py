@@ -4,14 +4,7 @@ The source says that multi-task learning regularises, so that a model does not o
 measurement.
 """
 
-from reasonlib.multi_task.experiments.joint import (
-    joined,
-    joint_stage,
-    load_family,
-    measure_all,
-    train_joint,
-    train_singles,
-)
+from reasonlib.multi_task.experiments import joint
 from reasonlib.multi_task.experiments.train import recipe_of
 from reasonlib.tracking.experiment import Measured, Trial
 
@@ -27,14 +20,14 @@ def run_overfitting(trial: Trial) -> Measured:
     metrics on the training examples, and how far it is above that on test; ``gap.task`` for each task.
     """
     recipe = recipe_of(trial.settings)
-    splits = load_family(trial.settings, seed=trial.seed)
+    splits = joint.load_family(trial.settings, seed=trial.seed)
     if trial.settings["joint"]:
-        runs = [joint_stage(trial, train_joint)]
+        runs = [joint.joint_stage(trial, joint.train_joint)]
         systems = runs * len(splits)
     else:
-        runs = systems = train_singles(trial, recipe, splits)
-    tested = measure_all(systems, splits, recipe)
-    learned = measure_all(systems, [split._replace(test=split.train) for split in splits], recipe)
+        runs = systems = joint.train_singles(trial, recipe, splits)
+    tested = joint.measure_all(systems, splits, recipe)
+    learned = joint.measure_all(systems, [split._replace(test=split.train) for split in splits], recipe)
     gaps = {
         f"gap.{split.task.name}": learned[name] - tested[name]
         for split in splits
@@ -42,4 +35,4 @@ def run_overfitting(trial: Trial) -> Measured:
     }
     metrics = {**tested, "train": learned["mean"], "gap": learned["mean"] - tested["mean"], **gaps}
     details = {"test": {split.task.name: len(split.test) for split in splits}}
-    return joined(runs, metrics, details)
+    return joint.joined(runs, metrics, details)

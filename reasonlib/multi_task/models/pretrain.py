@@ -79,9 +79,6 @@ class MaskedBatch(NamedTuple):
     mask: Bool[Tensor, "B T"]
     follows: Int[Tensor, " B"]
 
-    def __len__(self) -> int:
-        return len(self.tokens)
-
 
 def world_tokenizer() -> Any:
     """Make the tokenizer of the small world: one token a word."""

@@ -29,17 +29,7 @@ KIND = "multi-task network"
 
 
 class BundledSystem(NamedTuple):
-    """A trained system with what is needed to use it.
-
-    Attributes
-    ----------
-    model
-        In float32, on the CPU.
-    tokenizer
-        Of its encoder.
-    made
-        How it was trained, and what it was measured to do.
-    """
+    """A trained system in float32 on the CPU, its tokenizer, and how it was trained and measured."""
 
     model: MultiTask
     tokenizer: Any

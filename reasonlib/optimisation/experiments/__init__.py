@@ -7,10 +7,8 @@ scikit-learn, and inputs that we made up.
 
 from reasonlib.optimisation.experiments import activation_rows, loss_rows, optimiser_rows
 from reasonlib.optimisation.experiments.data import DATA
+from reasonlib.tracking.experiment import named
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
-EXPERIMENTS = {
-    experiment.name: experiment
-    for experiment in (*loss_rows.EXPERIMENTS, *activation_rows.EXPERIMENTS, *optimiser_rows.EXPERIMENTS)
-}
+EXPERIMENTS = named(*loss_rows.EXPERIMENTS, *activation_rows.EXPERIMENTS, *optimiser_rows.EXPERIMENTS)

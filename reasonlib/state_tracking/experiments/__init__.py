@@ -11,7 +11,16 @@ from reasonlib.state_tracking.experiments.bundle import make_encoder, make_track
 from reasonlib.state_tracking.experiments.cost import run_cost
 from reasonlib.state_tracking.experiments.train import run_carry, run_tracker
 from reasonlib.state_tracking.models.encoder import BUNDLED
-from reasonlib.tracking.experiment import Experiment, Measured, Trial, by_scale, extend_scales, family, subset
+from reasonlib.tracking.experiment import (
+    Experiment,
+    Measured,
+    Trial,
+    by_scale,
+    extend_scales,
+    family,
+    named,
+    subset,
+)
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
@@ -210,17 +219,14 @@ BUNDLE = Experiment(
     run=_make,
 )
 
-EXPERIMENTS = {
-    experiment.name: experiment
-    for experiment in (
-        RELATIONS,
-        BASELINES,
-        SPANS,
-        MULTIWOZ,
-        MULTIWOZ_LONG,
-        ENCODERS,
-        PRETRAINED,
-        COST,
-        BUNDLE,
-    )
-}
+EXPERIMENTS = named(
+    RELATIONS,
+    BASELINES,
+    SPANS,
+    MULTIWOZ,
+    MULTIWOZ_LONG,
+    ENCODERS,
+    PRETRAINED,
+    COST,
+    BUNDLE,
+)

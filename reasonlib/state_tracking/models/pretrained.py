@@ -53,17 +53,7 @@ class Tracked(NamedTuple):
 
 
 class BundledTracker(NamedTuple):
-    """A tracker with what is needed to use it.
-
-    Attributes
-    ----------
-    model
-        In float32, on the CPU.
-    tokenizer
-        Of its encoder.
-    made
-        How it was trained, and what it was measured to do.
-    """
+    """A tracker in float32 on the CPU, its tokenizer, and how it was trained and measured."""
 
     model: SpanTracker
     tokenizer: Any

@@ -10,23 +10,21 @@ from reasonlib.story_qa.experiments.memory import JOINT, RATE, RECIPE
 from reasonlib.story_qa.experiments.peer import PEER, PEER_JOINT
 from reasonlib.story_qa.experiments.per_task import PER_TASK
 from reasonlib.story_qa.experiments.simulator_fit import SIMULATOR_FIT
+from reasonlib.tracking.experiment import named
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
-EXPERIMENTS = {
-    experiment.name: experiment
-    for experiment in (
-        JOINT,
-        RATE,
-        RECIPE,
-        PER_TASK,
-        PEER,
-        PEER_JOINT,
-        BASELINES,
-        BERT,
-        HIBERT,
-        EVIDENCE,
-        SIMULATOR_FIT,
-        BUNDLE,
-    )
-}
+EXPERIMENTS = named(
+    JOINT,
+    RATE,
+    RECIPE,
+    PER_TASK,
+    PEER,
+    PEER_JOINT,
+    BASELINES,
+    BERT,
+    HIBERT,
+    EVIDENCE,
+    SIMULATOR_FIT,
+    BUNDLE,
+)

@@ -176,15 +176,7 @@ class EvidenceReader(nn.Module):
         return encode_by_length(encode, tokens)
 
     def forward(self, batch: Batch, *, attention: bool = False) -> EvidenceReaderOutput:
-        """Score every answer and every sentence.
-
-        Parameters
-        ----------
-        batch
-            From an `encode_sentences` set, with at most ``config.slots`` sentences a story.
-        attention
-            Whether to keep the weights.
-        """
+        """Score every answer and every sentence; the parameters are those of `SentenceReader.forward`."""
         places = torch.cat([batch.question[:, None], batch.story], dim=1)  # (B, S + 1)
         mask = torch.cat([batch.filled.new_ones(len(places), 1), batch.filled], dim=1)
         kinds = self.kind[(torch.arange(places.shape[1], device=places.device) > 0).long()]

@@ -212,18 +212,7 @@ def save_evidence(
 
 
 def load_evidence(folder: str | Path | None = None) -> PretrainedEvidence:
-    """Read what `save_evidence` wrote.
-
-    Parameters
-    ----------
-    folder
-        By default the bundled reader.
-
-    Raises
-    ------
-    UserError
-        If the folder is absent, damaged, or holds something else.
-    """
+    """Read what `save_evidence` wrote, by default the bundled reader; raises what `load_reader` does."""
     from transformers import AutoConfig, AutoModel, AutoTokenizer
 
     folder = EVIDENCE if folder is None else Path(folder)

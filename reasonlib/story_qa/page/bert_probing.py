@@ -221,14 +221,7 @@ def changed_input(
 ) -> plotting.Picture:
     """Draw the accuracy with sentences shuffled, another question, or no story.
 
-    Parameters
-    ----------
-    reader, tokens, answers
-        The reader, what packs its input, and its classes.
-    examples
-        Test questions.
-    seed
-        Draws the changes.
+    As for `attention_example`, but with any test questions; `seed` draws the changes.
     """
     draw = random.Random(seed)
     questions = [example.question for example in examples]
@@ -262,14 +255,7 @@ def longer_stories(
 ) -> plotting.Picture:
     """Draw the accuracy against the number of irrelevant sentences that are added in front of each story.
 
-    Parameters
-    ----------
-    reader, tokens, answers
-        The reader, what packs its input, and its classes.
-    examples
-        Test questions on sizes (task 18).
-    seed
-        Draws the sentences.
+    As for `attention_example`, but with questions on sizes (task 18); `seed` draws the sentences.
     """
     draw = random.Random(seed)
     filler = [sentence for example in simulate(1, 400, seed=62_000) for sentence in example.story]

@@ -1,5 +1,6 @@
 """All experiments of this topic by name; each module of this package holds one family of rows."""
 
+from reasonlib.tracking.experiment import named
 from reasonlib.transformer.data.datasets import DATA
 from reasonlib.transformer.experiments.attention import COST, SATURATION
 from reasonlib.transformer.experiments.bundle import BUNDLE
@@ -11,18 +12,15 @@ from reasonlib.transformer.experiments.tokenising import TOKENISING
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
-EXPERIMENTS = {
-    experiment.name.partition("/")[2]: experiment
-    for experiment in (
-        SATURATION,
-        PARTS,
-        POSITIONS,
-        NORM,
-        COST,
-        DECODING,
-        TOKENISING,
-        PRETRAINING,
-        FINE_TUNING,
-        BUNDLE,
-    )
-}
+EXPERIMENTS = named(
+    SATURATION,
+    PARTS,
+    POSITIONS,
+    NORM,
+    COST,
+    DECODING,
+    TOKENISING,
+    PRETRAINING,
+    FINE_TUNING,
+    BUNDLE,
+)

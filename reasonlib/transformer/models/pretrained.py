@@ -35,17 +35,7 @@ KIND = "story encoder"
 
 
 class PretrainedEncoder(NamedTuple):
-    """An encoder with what is needed to ask it.
-
-    Attributes
-    ----------
-    model
-        In float32, on the CPU.
-    vocabulary
-        The words it knows.
-    made
-        How it was trained, and what it was measured to do.
-    """
+    """An encoder in float32 on the CPU, the words it knows, and how it was trained and measured."""
 
     model: Bert
     vocabulary: Vocabulary

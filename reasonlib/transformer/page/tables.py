@@ -29,6 +29,12 @@ __all__ = [
 ]
 
 EXACT = {"answers with every token right": "exact", "tokens right": "token"}
+FOUND = {
+    "log-probability (nats)": "logprob",
+    "share": "share",
+    "likeliest found": "likeliest",
+    "BLEU": "bleu",
+}
 
 HEADS_AND_SCALE = {
     "copy, one head of width 128": "copy.wide",
@@ -55,13 +61,24 @@ WAYS = {
     "all chosen words hidden": "all-hidden",
 }
 
-BEAMS = {
-    "greedy": "greedy",
-    "beam of two": "beam-2",
-    "beam of four": "beam-4",
-    "beam of four, length penalty": "beam-4-penalty",
-    "sampled": "sample",
-    "sampled from the likeliest 90 %": "nucleus",
+FORK = {
+    "greedy": "fork.greedy",
+    "beam of two": "fork.beam-2",
+    "beam of four": "fork.beam-4",
+    "beam of four, length penalty": "fork.beam-4-penalty",
+    "sampled": "fork.sample",
+    "sampled from the likeliest 90 %": "fork.nucleus",
+}
+
+REVERSE = {"greedy": "reverse.greedy", "beam of four": "reverse.beam-4"}
+
+PARITY = {
+    "in one step": "parity",
+    "in one step, four layers": "parity.four-layers",
+    "one bit at a time": "aloud",
+    "one bit at a time, no positions": "aloud.no-positions",
+    "one bit at a time, no attention to the input": "aloud.no-memory-attention",
+    "one bit at a time, no causal mask": "aloud.no-causal-mask",
 }
 
 
@@ -116,27 +133,16 @@ def normalisation_chart() -> Picture:
 
 def decoding() -> "pd.DataFrame":
     """List what each way to write an answer finds, over many questions."""
-    return figures.table(
-        "transformer/decoding",
-        {
-            **{f"fork: {name}": f"fork.{row}" for name, row in BEAMS.items()},
-            "reverse, half trained: greedy": "reverse.greedy",
-            "reverse, half trained: beam of four": "reverse.beam-4",
-        },
-        {
-            "log-probability (nats)": "logprob",
-            "share": "share",
-            "likeliest found": "likeliest",
-            "BLEU": "bleu",
-        },
-    )
+    fork = {f"fork: {name}": row for name, row in FORK.items()}
+    reverse = {f"reverse, half trained: {name}": row for name, row in REVERSE.items()}
+    return figures.table("transformer/decoding", fork | reverse, FOUND)
 
 
 def beam_search() -> Picture:
     """Draw how often each way to write an answer finds the likeliest one."""
     return figures.bars(
         "transformer/decoding",
-        {name: f"fork.{row}" for name, row in BEAMS.items()},
+        FORK,
         "likeliest",
         unit="share of questions whose likeliest answer is found",
         subject="Ways to write an answer on the task fork",
@@ -145,18 +151,7 @@ def beam_search() -> Picture:
 
 def parity() -> "pd.DataFrame":
     """List how parity is learned in one step and one bit at a time, whole and with a part taken out."""
-    return figures.table(
-        "transformer/parts",
-        {
-            "in one step": "parity",
-            "in one step, four layers": "parity.four-layers",
-            "one bit at a time": "aloud",
-            "one bit at a time, no positions": "aloud.no-positions",
-            "one bit at a time, no attention to the input": "aloud.no-memory-attention",
-            "one bit at a time, no causal mask": "aloud.no-causal-mask",
-        },
-        EXACT,
-    )
+    return figures.table("transformer/parts", PARITY, EXACT)
 
 
 def bundled_encoder() -> "pd.DataFrame":
@@ -213,7 +208,11 @@ def pretraining_steps() -> "pd.DataFrame":
     """List the steps and labels of the comparison at each scale."""
     import pandas as pd
 
-    scales = {name: values for name, values in EXPERIMENTS["pretraining"].scales.items() if name != "smoke"}
+    scales = {
+        name: values
+        for name, values in EXPERIMENTS["transformer/pretraining"].scales.items()
+        if name != "smoke"
+    }
     return pd.DataFrame(
         {
             scale: {

@@ -1,5 +1,6 @@
 """Experiments of this topic, by name; each module holds one family of rows, its recipe and run function."""
 
+from reasonlib.tracking.experiment import named
 from reasonlib.visual_iq.data.datasets import KINDS as DATA
 from reasonlib.visual_iq.experiments import (
     bundle,
@@ -13,8 +14,12 @@ from reasonlib.visual_iq.experiments import (
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
-EXPERIMENTS = {
-    experiment.name: experiment
-    for family in (detection, reasoners, pipeline, candidates_only, pixels, bundle, page_detector)
-    for experiment in family.EXPERIMENTS
-}
+EXPERIMENTS = named(
+    *detection.EXPERIMENTS,
+    *reasoners.EXPERIMENTS,
+    *pipeline.EXPERIMENTS,
+    *candidates_only.EXPERIMENTS,
+    *pixels.EXPERIMENTS,
+    *bundle.EXPERIMENTS,
+    *page_detector.EXPERIMENTS,
+)

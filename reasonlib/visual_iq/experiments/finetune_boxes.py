@@ -80,9 +80,6 @@ class Patches(NamedTuple):
     is_object: Float[Tensor, "R"]
     types: Float[Tensor, "R T"]
 
-    def __len__(self) -> int:
-        return len(self.boxes)
-
     def take(self, items: Int[Tensor, "M"]) -> "Patches":
         """Take some of them, in 32 bits."""
         return Patches(*(part[items].float() for part in self))
@@ -139,7 +136,7 @@ def _predict(head: Head, patches: Patches, scale: Tensor) -> tuple[Tensor, Tenso
 def box_error(model: Detector, patches: Patches) -> float:
     """Mean absolute error of an edge of an object after one look, in pixels."""
     total = 0.0
-    for items in torch.arange(len(patches)).split(4096):
+    for items in torch.arange(len(patches.boxes)).split(4096):
         batch = patches.take(items)
         edges = clip(_predict(model.heads.object, batch, model.heads.scale)[1], CANVAS)
         total += float(((edges - batch.true).abs().mean(-1) * batch.is_object).sum())
@@ -177,7 +174,9 @@ def finetune(
     def batches(epoch: int) -> Iterator[Patches]:
         generator = torch.Generator().manual_seed(1000 * seed + epoch)
         for _ in range(steps_per_epoch):
-            yield train_set.take(torch.randint(len(train_set), (recipe.batch_size,), generator=generator))
+            yield train_set.take(
+                torch.randint(len(train_set.boxes), (recipe.batch_size,), generator=generator)
+            )
 
     def loss(head: torch.nn.Module, batch: Patches) -> Tensor:
         logits, edges = _predict(head, batch, scale)  # type: ignore[arg-type]
@@ -197,6 +196,5 @@ def finetune(
         monitor="box_l1",
         mode="min",
         steps_per_epoch=steps_per_epoch,
-        weight=len,
         **options,
     )

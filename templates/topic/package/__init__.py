@@ -16,9 +16,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Vote", "read", "simulate"]
 
-__getattr__ = lazy(
-    __name__,
-    Vote=".models.vote",
-    read=".data.corpus",
-    simulate=".data.simulator",
-)
+__getattr__ = lazy(__name__, __file__)

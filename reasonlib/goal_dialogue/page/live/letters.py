@@ -48,11 +48,6 @@ def letters(sentences: Sequence[str] = SENTENCES) -> Picture:
     sentences
         What can be picked; the first is tagged here.
 
-    Returns
-    -------
-    Picture
-        To be shown at the end of a cell, or written as a page of its own by ``save``.
-
     Raises
     ------
     ValueError

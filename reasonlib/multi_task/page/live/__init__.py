@@ -138,11 +138,6 @@ def scoring(system: BundledSystem | None = None) -> Picture:
     ----------
     system
         By default the bundled one.
-
-    Returns
-    -------
-    Picture
-        To be shown at the end of a cell, or written as a page of its own by ``save``.
     """
     system = from_pretrained() if system is None else system
     data = describe_network(system) | {

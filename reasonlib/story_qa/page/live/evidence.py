@@ -38,11 +38,6 @@ def evidence(
         What can be picked; the first one's answer is computed here. By default other stories than those of
         the memory network's figure.
 
-    Returns
-    -------
-    Picture
-        To be shown at the end of a cell, or written as a page of its own by ``save``.
-
     Raises
     ------
     ValueError

@@ -2,6 +2,8 @@
 
 from reasonlib.TOPIC.experiments.vote import DATA, VOTE
 
+from reasonlib.tracking.experiment import named
+
 __all__ = ["DATA", "EXPERIMENTS"]
 
-EXPERIMENTS = {experiment.name: experiment for experiment in (VOTE,)}
+EXPERIMENTS = named(VOTE)

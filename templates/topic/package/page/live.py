@@ -15,13 +15,7 @@ DIGITS = (1, 0, 1, 1, 0, 0, 1, 0, 1)
 
 
 def vote() -> Picture:
-    """Show a vote in which every digit counts alike; the reader changes the digits.
-
-    Returns
-    -------
-    Picture
-        To be shown at the end of a cell.
-    """
+    """Show a vote in which every digit counts alike; the reader changes the digits."""
     model = Vote(VoteConfig(length=len(DIGITS)))
     state = {"weight": torch.ones(1, len(DIGITS)), "bias": model.bias.detach()[None]}
     description = f"The digits {' '.join(map(str, DIGITS))}: the vote says 1."

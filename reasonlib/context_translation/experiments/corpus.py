@@ -60,7 +60,7 @@ def run_corpus(trial: Trial) -> Measured:
             "margins": {name: score.margin for name, score in scores.items()},
             "sentences": len(references),
             "parameters": parameter_count(trained.model),
-            "examples": [
+            "translations": [
                 [pair.source, pair.target, translation]
                 for pair, translation in zip(splits.test[0].pairs[:5], translations, strict=False)
             ],

@@ -101,8 +101,8 @@ def test_sixteen_bits_round_the_products_and_learn_as_well():
     splits = load("simulated", train=12, valid=4, test=1)
     tokens = Words.of(texts(splits.train))
     losses = []
-    for bf16 in (False, True):
-        recipe = Recipe(width=16, layers=1, heads=2, hidden=16, dropout=0.0, epochs=3, lr=1e-2, bf16=bf16)
+    for half in (False, True):
+        recipe = Recipe(width=16, layers=1, heads=2, hidden=16, dropout=0.0, epochs=3, lr=1e-2, half=half)
         trained = train(recipe, splits, tokens)
         assert next(trained.model.parameters()).dtype == torch.float32
         losses.append([row["loss"] for row in trained.history.rows])

@@ -110,7 +110,7 @@ CORPUS = Experiment(
         },
         "quick": {
             "documents": 372, "valid_size": 42, "test_size": 538, "epochs": 4, "vocabulary": 2000,
-            "longest": 64, "samples": 1000, "dropout": 0.1, "lr": 4e-3, "bf16": True,
+            "longest": 64, "samples": 1000, "dropout": 0.1, "lr": 4e-3, "half": True,
         },
         "paper": {
             "documents": 372, "valid_size": 42, "test_size": 538, "epochs": 20, "vocabulary": 16000,

@@ -53,7 +53,7 @@ class Recipe:
     patience: int | None = None  # epochs without a lower loss on valid; the source stops early by it
     longest: int | None = None  # tokens after which training sentences are cut
     by_pair: bool = False  # see `batches`
-    bf16: bool = False  # matrix products of training in bfloat16: twice as fast where the processor has it
+    half: bool = False  # matrix products of training in bfloat16: twice as fast where the processor has it
     beam: int = 1
     alpha: float = 0.6
 
@@ -165,7 +165,7 @@ def train(
             yield batch
 
     def loss(model: Translator, batch: Batch) -> Tensor:
-        with torch.autocast(batch.target.device.type, torch.bfloat16, enabled=recipe.bf16):
+        with torch.autocast(batch.target.device.type, torch.bfloat16, enabled=recipe.half):
             return translation_loss(model, batch, smoothing=recipe.smoothing)
 
     history = training.fit_recipe(

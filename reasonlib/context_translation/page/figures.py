@@ -143,7 +143,11 @@ def real_text() -> Picture:
             return results.missing(CORPUS)
         pictures.append(
             plotting.show(
-                plotting.bars(values, unit=f"{unit}, English to German"),
+                plotting.bars(
+                    values,
+                    unit=f"{unit}, English to German",
+                    limits=(0, 1.4 * max(value.mean for value in values.values())),
+                ),
                 alt=f"{unit} of the systems on real documents.",
                 caption=None
                 if metric == "bleu"

@@ -303,7 +303,7 @@ def _claim(
     check_choice("kind", kind, CLAIM_KINDS)
     if values["id"].partition("/")[0] != topic or not values["id"].partition("/")[2]:
         raise ValueError(f"the id must start with {topic}/")
-    place = _place(values.pop("where"))
+    locator = _locator(values.pop("where"))
     agreement = _agreement(values.pop("agreement", {}), values)
     if values.get("published") is not None:
         values["published"] = float(values["published"])
@@ -311,9 +311,9 @@ def _claim(
     outside = bool(sources) and not goal and not {values["source"], values.get("also")} & set(sources)
     claim = Claim(
         **values,
-        **place,
+        **locator,
         agreement=agreement,
-        table=tables.get(place["locator"], tables.get("*", Table())),
+        table=tables.get(locator["locator"], tables.get("*", Table())),
         goal=goal,
         outside=outside,
     )
@@ -354,7 +354,7 @@ def _rules(claim: Claim, own: Mapping[str, Any]) -> None:
         raise ValueError(f"tables: {claim.locator}: needs a tolerance for {claim.metric}")
 
 
-def _place(values: Mapping[str, Any]) -> dict[str, Any]:
+def _locator(values: Mapping[str, Any]) -> dict[str, Any]:
     """Check where in the source a claim stands, and return the fields that say so."""
     places = [name for name in PLACES if name in values]
     if len(places) != 1 or set(values) - {*PLACES, "row", "lines"}:

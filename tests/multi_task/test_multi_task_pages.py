@@ -78,7 +78,7 @@ def test_released_sets_that_help_each_other_are_a_table_too(measured):
 
 def test_the_chapter_counts_the_gains_that_are_clear_of_zero():
     chapter = (Path(__file__).parents[2] / "book/multi_task/sharing.md").read_text(encoding="utf-8")
-    assert "the intervals of sixteen of its 42 numbers exclude zero" in chapter
+    assert "the 95 % intervals of sixteen of its 42 numbers exclude zero" in chapter
     assert "the intervals of all gains and losses include zero" in chapter  # of the released sets
     simulated = transfer.matrix().alt.partition("Clear of zero: ")[2].rstrip(".").split(", ")
     assert (len(simulated), sum(" helps " in effect for effect in simulated)) == (16, 14)

@@ -194,7 +194,7 @@ def batches(
         Of the order.
     by_pair
         Whether the length is that of the sentence or its translation, the longer one, and not that of the
-        sentence and its context. On real text a fifth less padding is computed.
+        sentence and its context. On real text a fifth less is computed, padding included.
     """
     lengths = [
         max(len(sentence.source), len(sentence.target))

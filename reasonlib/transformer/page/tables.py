@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 EXACT = {"answers with every token right": "exact", "tokens right": "token"}
-FOUND = {
+DECODING_COLUMNS = {
     "log-probability (nats)": "logprob",
     "share": "share",
     "likeliest found": "likeliest",
@@ -135,7 +135,7 @@ def decoding() -> "pd.DataFrame":
     """List what each way to write an answer finds, over many questions."""
     fork = {f"fork: {name}": row for name, row in FORK.items()}
     reverse = {f"reverse, half trained: {name}": row for name, row in REVERSE.items()}
-    return figures.table("transformer/decoding", fork | reverse, FOUND)
+    return figures.table("transformer/decoding", fork | reverse, DECODING_COLUMNS)
 
 
 def beam_search() -> Picture:

@@ -148,26 +148,33 @@ def pool(part, words):
     return sum(share * word for share, word in zip(alpha, words, strict=True))
 
 
-def hce(part, embedding, source, context):
-    s = []
-    for number, sentence in enumerate(context):
-        x = embed(embedding, sentence)
-        for layer in part.encoder.layers:
-            x = encoder_layer(layer, x)  # eq. 3.14
-        s.append(pool(part.pooling, norm(part.encoder.end, x)) + position(number, x.shape[1]))
-    t = norm(part.upper.end, encoder_layer(part.upper.layer, torch.stack(s)))  # eq. 3.17
+def document_vector(part, embedding, document):
+    """Through one linear map, the mean of the embedded words of a document, in any order."""
+    if not document:
+        return []
+    mean = sum(embedding.table.weight[id] for id in document) / len(document)
+    return [linear(part.map, math.sqrt(embedding.table.embedding_dim) * mean)]
+
+
+def upper_positions(vectors):
+    return torch.stack([vector + position(number, len(vector)) for number, vector in enumerate(vectors)])
+
+
+def hce(part, embedding, source, context, document=()):
+    s = document_vector(part.document, embedding, document)
+    for sentence in context:
+        s.append(pool(part.pooling, stacked(part.encoder, embed(embedding, sentence))))  # eq. 3.14 to 3.16
+    t = norm(part.upper.end, encoder_layer(part.upper.layer, upper_positions(s)))  # eq. 3.17
     return gated_end(part, embedding, source, t)
 
 
-def hmce(part, embedding, source, context):
+def hmce(part, embedding, source, context, document=()):
     """Return the source and what it read of the context, side by side."""
-    s = []
-    for number, sentence in enumerate(context):
-        words = stacked(part.encoder, embed(embedding, sentence))
-        s.append(pool(part.pooling, words) + position(number, words.shape[1]))
+    s = document_vector(part.document, embedding, document)
+    s += [pool(part.pooling, stacked(part.encoder, embed(embedding, sentence))) for sentence in context]
     x, upper = stacked(part.encoder, embed(embedding, source)), part.memory
     own, memory, feed = upper.residuals
-    t = torch.stack(s)
+    t = upper_positions(s)
     t = t + multi_head(upper.attention, norm(own.norm, t), norm(own.norm, t))
     t = t + multi_head(upper.memory_attention, norm(memory.norm, t), x)
     t = norm(upper.end, t + feed_forward(upper.feed_forward, norm(feed.norm, t)))
@@ -186,9 +193,9 @@ def decoder_layer(layer, x, memory, context=None, context_part=None):
     return x + feed_forward(layer.feed_forward, norm(layer.feed_forward_residual.norm, x))
 
 
-def logits(model, source, context, given):
+def logits(model, source, context, given, *document):
     """Score the next target token after each given one."""
-    memory = ENCODERS[model.system](model.encoder, model.source, source, context)
+    memory = ENCODERS[model.system](model.encoder, model.source, source, context, *document)
     x, width = embed(model.target, given), model.config.width
     if model.system == "hmce":
         memory, read = memory[:, :width], memory[:, width:]

@@ -22,19 +22,25 @@ from reasonlib.parallel import Document, SentencePair, SimulatorConfig, simulate
 from reasonlib.tracking.runner import run
 from reasonlib.training.settings import construct
 
-FORMALITY = SimulatorConfig(sentences=4, helpful=0.25, distance=(1, 1), kinds=("formality",))
 
+def learn(system, *, goal, most=60, distance=1, document=False, count=150):
+    """Train on greetings and questions until the contrastive accuracy on other documents reaches the goal.
 
-def learn(system, *, goal, most=60):
-    """Train on greetings and questions until the contrastive accuracy on other documents reaches the goal."""
-    train, test = simulate(150, seed=1, config=FORMALITY), simulate(60, seed=2, config=FORMALITY)
+    A system reads one sentence of context; the greeting stands `distance` sentences before the question.
+    """
+    config = SimulatorConfig(sentences=4, helpful=0.25, distance=(distance, distance), kinds=("formality",))
+    train, test = simulate(count, seed=1, config=config), simulate(60, seed=2, config=config)
     tokens = Words.of(texts(train))
-    recipe = Recipe(system=system, context=1, width=32, layers=1, heads=2, hidden=32, dropout=0.0)
+    recipe = Recipe(
+        system=system, context=1, document=document, width=32, layers=1, heads=2, hidden=32, dropout=0.0
+    )
     trained = Trained(recipe.model(len(tokens), seed=0), tokens, recipe, None)
     encoded = [
         sentence
         for sentence, pair in zip(
-            encode(train, tokens, context=1), (p for d in train for p in d.pairs), strict=True
+            encode(train, tokens, context=1, whole=document),
+            (p for d in train for p in d.pairs),
+            strict=True,
         )
         if pair.helpful
     ]
@@ -76,6 +82,12 @@ def test_the_hierarchical_encoder_learns_the_form_of_address():
 
 def test_without_context_the_form_of_address_stays_a_guess():
     assert learn("no-context", goal=0.95, most=12) < 0.75  # 60 sentences, one coin each
+
+
+@pytest.mark.parametrize("system", ["hce", pytest.param("hmce", marks=pytest.mark.slow)])
+def test_the_document_vector_tells_what_the_context_sentence_does_not(system):
+    assert learn(system, goal=0.8, distance=2, document=True, count=600) >= 0.8
+    assert learn(system, goal=0.8, distance=2, most=12) < 0.75
 
 
 @pytest.mark.slow

@@ -46,11 +46,25 @@ def test_a_system_computes_its_equations(system):
         torch.testing.assert_close(made[row, : len(given)], expected)
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
-def test_padding_and_other_sentences_change_nothing(system):
-    model = translator(system)
-    alone = target_scores(model, collate([SENTENCES[2]]))
-    among = target_scores(model, collate(SENTENCES[:8]))
+@pytest.mark.parametrize("system", ["hce", "hmce"])
+def test_the_document_vector_is_the_mean_of_all_words(system):
+    model = translator(system, document=True)
+    chosen = [encode(DOCUMENTS, TOKENS, context=3, whole=True)[number] for number in (4, 13, 27)]
+    made = model(collate(chosen)).logits
+    for row, sentence in enumerate(chosen):
+        given = [1, *sentence.target[:-1]]
+        expected = reference.logits(model, sentence.source, sentence.context, given, sentence.document)
+        torch.testing.assert_close(made[row, : len(given)], expected)
+
+
+@pytest.mark.parametrize(
+    ("system", "document"), [*((name, False) for name in SYSTEMS), ("hce", True), ("hmce", True)]
+)
+def test_padding_and_other_sentences_change_nothing(system, document):
+    model = translator(system, document=document)
+    sentences = encode(DOCUMENTS, TOKENS, context=3, whole=document)
+    alone = target_scores(model, collate([sentences[2]]))
+    among = target_scores(model, collate(sentences[:8]))
     torch.testing.assert_close(alone[0], among[2])
 
 

@@ -13,7 +13,7 @@ __all__ = ["DocumentVector"]
 
 
 class DocumentVector(nn.Module):
-    """Append a vector of the whole document to the vectors of the context sentences.
+    """Put a vector of the whole document before the vectors of the context sentences.
 
     Parameters
     ----------
@@ -23,7 +23,8 @@ class DocumentVector(nn.Module):
     Notes
     -----
     The source uses a "document level vector" (section 3.3.3) and does not say what it is. Ours is the mean of
-    the embeddings of all source tokens of the document, through one linear map.
+    the embeddings of all source tokens of the document, through one linear map. It comes first, where its
+    position does not depend on how many context sentences others in the batch have.
     """
 
     def __init__(self, width: int) -> None:
@@ -44,4 +45,4 @@ class DocumentVector(nn.Module):
         words = embed.table(document) * mask * embed.table.embedding_dim**0.5
         mean = words.sum(1) / mask.sum(1).clamp(min=1)
         more = torch.ones_like(present[:, :, :1])
-        return torch.cat((vectors, self.map(mean).unsqueeze(1)), 1), torch.cat((present, more), 2)
+        return torch.cat((self.map(mean).unsqueeze(1), vectors), 1), torch.cat((more, present), 2)

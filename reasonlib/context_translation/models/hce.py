@@ -139,6 +139,6 @@ class HCE(nn.Module):
         # end excerpt
         if self.training:
             return Encoding(self.encoder.end(x), mask, gate=gate)
-        sentences = weights.mean(1)[:, :, : alpha.shape[1]].detach()  # (B, S, C)
+        sentences = weights.mean(1)[:, :, -alpha.shape[1] :].detach()  # (B, S, C)
         words = sentences.unsqueeze(3) * alpha.detach().unsqueeze(1)
         return Encoding(self.encoder.end(x), mask, words=words, sentences=sentences, gate=gate)

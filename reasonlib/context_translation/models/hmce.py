@@ -115,7 +115,7 @@ class HMCE(nn.Module):
         read = self.context_attention(source, t, t, present)
         if self.training:
             return Encoding(source, mask, read.output)
-        sentences = read.weights.mean(1)[:, :, : alpha.shape[1]].detach()
+        sentences = read.weights.mean(1)[:, :, -alpha.shape[1] :].detach()
         words = sentences.unsqueeze(3) * alpha.detach().unsqueeze(1)
         return Encoding(source, mask, read.output, words, sentences)
 

@@ -7,19 +7,25 @@ from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
 from reasonlib.context_translation.page.labels import METRICS, ROWS
 from reasonlib.display import plotting, results
-from reasonlib.display.intervals import Spread
+from reasonlib.display.intervals import Spread, spread
 from reasonlib.display.plotting import Picture
 from reasonlib.parallel import lexicon
 from reasonlib.parallel.example import KINDS, Document
 from reasonlib.parallel.metrics import bleu, sentence_accuracy
 from reasonlib.parallel.simulator import simulate
 from reasonlib.tracking import claims, records
+from reasonlib.tracking.record import Record
 
 __all__ = [
-    "cached", "documents", "growth", "helpful", "hidden_by_bleu", "kinds", "overall", "real_text", "systems",
+    "by_distance", "cached", "documents", "growth", "helpful", "hidden_by_bleu", "kinds", "overall",
+    "real_text", "systems",
 ]  # fmt: skip
 
-SIMULATED, CORPUS, COST = (f"context_translation/{name}" for name in ("simulated", "corpus", "cost"))
+SIMULATED, LENGTH, DISTANT, CORPUS, COST = (
+    f"context_translation/{name}" for name in ("simulated", "context_length", "distant", "corpus", "cost")
+)
+DISTANCES = {"1 to 3": (1, 3), "4 to 10": (4, 10), "11 to 30": (11, 30)}
+"""Groups of how many sentences back the word stands that decides, by what a chart calls them."""
 READINGS = {
     "pronoun": len(lexicon.CLASSES),
     "subject": len(lexicon.PERSON_PRONOUNS),
@@ -170,8 +176,15 @@ def systems(metric: str, unit: str, *, rows: Sequence[str] = tuple(ROWS)) -> Pic
     )
 
 
-def growth() -> Picture:
-    """Draw time and memory of the encoders against the number of context sentences, with fitted exponents."""
+def growth(over: str = "sentences") -> Picture:
+    """Draw time and memory of the encoders against the number of context sentences, with fitted exponents.
+
+    Or against their length, where `over` is "length".
+    """
+    symbol, sizes, what, shown = {
+        "sentences": ("N", "counts", "context sentences", "its context"),
+        "length": ("the length", "lengths", "words of a context sentence", "four context sentences"),
+    }[over]
     time: dict[str, tuple[list[int], list[float]]] = {}
     memory: dict[str, tuple[list[int], list[float]]] = {}
     notes: dict[str, list[str]] = {"seconds": [], "memory": []}
@@ -181,20 +194,20 @@ def growth() -> Picture:
         if group is None:
             continue
         details = [record.details for record in group.records]
-        counts = [int(count) for count in details[0]["counts"]]
-        seconds = zip(*(run["seconds"]["sentences"] for run in details), strict=True)
+        counts = [int(count) for count in details[0][sizes]]
+        seconds = zip(*(run["seconds"][over] for run in details), strict=True)
         time[_short(row)] = (counts, [1000 * sum(durations) / len(durations) for durations in seconds])
-        memory[_short(row)] = (counts, [kept / 1e6 for kept in details[0]["bytes"]["sentences"]])
+        memory[_short(row)] = (counts, [kept / 1e6 for kept in details[0]["bytes"][over]])
         origins.add(results.origin(group))
         for name, exponents in notes.items():
-            exponent = group.summary(f"{name}_exponent.sentences")
+            exponent = group.summary(f"{name}_exponent.{over}")
             if exponent is not None:
                 exponents.append(f"{_short(row)} {exponent.mean:.2f}")
     if not time:
         return results.missing(COST)
     pictures = []
     for lines, unit in ((time, "milliseconds to encode"), (memory, "megabytes stored for the gradient")):
-        drawing = plotting.lines(lines, x="context sentences", y=unit, log=True)
+        drawing = plotting.lines(lines, x=what, y=unit, log=True)
         axes = drawing.axes[0]
         axes.set_yscale("log")
         axes.set_xticks(lines["TwC"][0] if "TwC" in lines else [])
@@ -202,31 +215,83 @@ def growth() -> Picture:
             axis.set_major_formatter(StrMethodFormatter("{x:g}"))
             axis.set_minor_formatter(NullFormatter())
         caption = (
-            "One sentence and its context; axes are logarithmic. First: processor time, second: memory. "
-            f"What the context adds grows with these powers of N. Time: {', '.join(notes['seconds'])}. "
-            f"Memory: {', '.join(notes['memory'])}. {results.together(origins).capitalize()}."
+            f"One sentence and {shown}; axes are logarithmic. First: processor time, second: memory. "
+            f"What the context adds grows with these powers of {symbol}. "
+            f"Time: {', '.join(notes['seconds'])}. Memory: {', '.join(notes['memory'])}. "
+            f"{results.together(origins).capitalize()}."
         )
-        alt = f"{unit.capitalize()} against the number of context sentences; concatenation grows fastest."
+        alt = f"{unit.capitalize()} against {what}; concatenation grows fastest."
         pictures.append(plotting.show(drawing, alt=alt, caption=caption if lines is memory else None))
     return plotting.beside(*pictures)
 
 
 def documents() -> Picture:
-    """Draw the source's BLEU with more context sentences and a document vector (table 3.3)."""
+    """Draw more context sentences and a document vector: the source's BLEU (table 3.3), our accuracy."""
     series: dict[str, dict[str, float]] = {"first column": {}, "second column": {}}
     for claim in claims.table(
         "context_translation", table="Table 3.3: more context sentences, document vector"
     ):
         row, _, column = claim["id"].removeprefix("context_translation/length/").partition("/")
-        name, _, rest = row.partition("-")
-        label = f"{_short(name)} {rest.replace('-document', ' + vector')}".strip()
-        series[f"{column} column"][label] = claim["published"]
-    return plotting.show(
+        series[f"{column} column"][_with_count(row)] = claim["published"]
+    left = plotting.show(
         plotting.bars(series, unit="BLEU, English to German, as published", limits=(22, 30)),
         alt="Published BLEU with two and ten context sentences, with and without a document vector.",
-        caption="The thesis's table 3.3: system, number of context sentences, and whether a "
-        "document vector was added. The thesis does not name the two columns; the axis starts at 22.",
     )
+    rows = [
+        "concatenation-2", "concatenation-10",
+        *(f"{name}-{count}" for name in ("hce", "hmce")
+          for count in ("2", "2-document", "10", "10-document")),
+    ]  # fmt: skip
+    names = {row: _with_count(row) for row in rows}
+    values: dict[str, dict[str, Spread]] = {}
+    origins: set[str] = set()
+    for name, ending in (("own context", ""), ("another document's", ".other-document")):
+        values[name], new_origins = results.spreads(
+            [(LENGTH, row) for row in rows], f"sentence_accuracy_helpful{ending}", names=names
+        )
+        origins |= new_origins
+    if not values["own context"]:
+        return plotting.beside(left, results.missing(LENGTH))
+    right = plotting.show(
+        plotting.bars(values, unit="helpful sentences right, simulated languages", limits=(0, 1)),
+        alt="Our accuracy on helpful sentences with two and ten context sentences.",
+        caption="First: the thesis's table 3.3: system, number of context sentences, and whether a "
+        "document vector was added. The thesis does not name the two columns; the axis starts at 22. Second: "
+        f"our runs ({results.together(origins)}), with their own context and with that of another document; "
+        "lines are 95 % intervals.",
+    )
+    return plotting.beside(left, right)
+
+
+def by_distance() -> Picture:
+    """Draw the accuracy on helpful sentences by how far back the word stands that decides."""
+    values: dict[str, dict[str, Spread]] = {}
+    origins: set[str] = set()
+    for row in ("concatenation", "hce", "hmce"):
+        group = records.best(DISTANT, row)
+        if group is None:
+            continue
+        origins.add(results.origin(group))
+        values[_short(row)] = {
+            label: spread([_within(record, *ends) for record in group.records])
+            for label, ends in DISTANCES.items()
+        }
+    if not values:
+        return results.missing(DISTANT)
+    return plotting.show(
+        plotting.bars(values, unit="helpful sentences right", limits=(0, 1)),
+        alt="Accuracy on helpful sentences by the distance of the sentence that decides.",
+        caption="Thirty context sentences; groups by how many sentences back the word stands that decides "
+        f"({results.together(origins)}). Lines: 95 % intervals.",
+    )
+
+
+def _within(record: Record, first: int, last: int) -> float:
+    """Return the share of helpful sentences that are right where the distance is from first to last."""
+    names = [f"sentence_accuracy_helpful.distance-{distance}" for distance in range(first, last + 1)]
+    counts = {name: record.details["sentences"].get(name, 0) for name in names}
+    right = sum(count * record.metrics[name] for name, count in counts.items() if count)
+    return right / sum(counts.values())
 
 
 def cached() -> Picture:
@@ -254,6 +319,12 @@ def _simulated(metric: str, rows: Sequence[str]) -> tuple[dict[str, Spread], set
     return results.spreads(
         [(SIMULATED, row) for row in rows], metric, names={row: _short(row) for row in rows}
     )
+
+
+def _with_count(row: str) -> str:
+    """Name a row of table 3.3, such as "HCE 2 + vector"."""
+    name, _, rest = row.partition("-")
+    return f"{_short(name)} {rest.replace('-document', ' + vector')}".strip()
 
 
 def _short(row: str) -> str:

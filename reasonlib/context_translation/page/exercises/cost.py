@@ -1,4 +1,4 @@
-"""Exercises of the chapter "Cost and attention"."""
+"""Exercises of the chapter "What it costs and what it looks at"."""
 
 import math
 import random

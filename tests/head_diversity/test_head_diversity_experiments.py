@@ -11,6 +11,7 @@ from reasonlib.head_diversity.experiments.every_model import bundled_models, ran
 from reasonlib.head_diversity.experiments.measures import head_metrics, mean_metrics, rank_correlation
 from reasonlib.head_diversity.experiments.train import Recipe, train_language_model
 from reasonlib.head_diversity.models.language_model import LanguageModel, LanguageModelConfig
+from reasonlib.head_diversity.models.regularisers import flat_tokens
 from reasonlib.tracking.experiment import settings
 from reasonlib.tracking.runner import run
 
@@ -32,6 +33,26 @@ def test_a_killed_run_goes_on_to_the_same_bits(tmp_path):
     fit(recipe, checkpoint=tmp_path, minutes=0.0)
     assert torch.equal(fit(recipe, checkpoint=tmp_path), whole)
     assert not torch.equal(fit(Recipe(epochs=4, batch=8, warmup=1)), whole)
+
+
+def test_sixteen_bits_round_the_products_and_learn_as_well():
+    rows = torch.arange(9).repeat(30, 1) % 3 + 3
+    losses = []
+    for half in (False, True):
+        config = LanguageModelConfig(vocabulary=12, width=16, layers=1, heads=2, hidden=16, dropout=0.0)
+        model = LanguageModel(config, seed=0)
+        recipe = Recipe(epochs=4, batch=8, lr=1e-2, warmup=1, hsic=0.1, orthogonality=0.1, half=half)
+        history = train_language_model(model, rows, rows[:6], recipe, seed=1)
+        assert next(model.parameters()).dtype == torch.float32
+        losses.append([row["loss"] for row in history.rows])
+    assert losses[0] != losses[1] and losses[1] == pytest.approx(losses[0], rel=0.05)
+    assert losses[1][-1] < 0.9 * losses[1][0]
+
+
+def test_penalties_of_rounded_heads_are_worked_out_in_32_bits():
+    heads = torch.ones(2, 3, 4, 5, dtype=torch.bfloat16)
+    assert flat_tokens(heads).dtype == torch.float32
+    assert flat_tokens(heads.double()).dtype == torch.float64
 
 
 @pytest.mark.parametrize("name", ["language_model", "head_counts", "weights", "heads", "controls"])

@@ -54,7 +54,8 @@ TEXT: Mapping[str, Mapping[str, Any]] = {
     },
     "paper": {
         "train": 42068, "valid_size": 3370, "test_size": 3761, "window": 35, "tokens": 4000, "width": 256,
-        "layers": 2, "hidden": 1024, "epochs": 20, "batch": 40, "lr": 1e-3, "dropout": 0.3, "warmup": 1000,
+        "layers": 2, "hidden": 1024, "epochs": 10, "batch": 40, "lr": 1e-3, "dropout": 0.3, "warmup": 1000,
+        "half": True,
     },
 }  # fmt: skip
 """Language models: on documents of ten simulated sentences; ``paper`` counts sentences of the treebank."""

@@ -56,6 +56,7 @@ class Recipe:
     orthogonality: float = 0.0  # weight; 1.0 in the source
     drophead: float = 0.0  # rate; 0.1 in the source
     drophead_start: float = 0.0  # rate of Zhou et al.'s schedule at its start; 0: a constant rate
+    half: bool = False  # matrix products of training in bfloat16: twice as fast where the processor has it
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "betas", tuple(self.betas))
@@ -81,6 +82,11 @@ def _fit(
     """Train with the recipe's regularisers, and keep the weights with the lowest loss on valid."""
     drophead = Drophead(model, recipe.drophead)
 
+    def task_loss(model: Any, batch: Any) -> Tensor:
+        device = next(model.parameters()).device
+        with torch.autocast(device.type, torch.bfloat16, enabled=recipe.half):
+            return loss(model, batch)
+
     def schedule(epoch: int, _: list[dict[str, float]]) -> None:
         if recipe.drophead_start:
             drophead.rate = scheduled_rate(
@@ -98,7 +104,7 @@ def _fit(
             recipe,
             settings={"restore_best": True},
             loss=lambda model, batch: penalised_loss(
-                model, lambda: loss(model, batch), recipe.penalties, mask(batch)
+                model, lambda: task_loss(model, batch), recipe.penalties, mask(batch)
             ),
             validate=lambda model: {"valid_loss": validate(model)},
             monitor="valid_loss",

@@ -175,8 +175,9 @@ def penalised_loss(
 def flat_tokens(
     heads: Float[Tensor, "B H T C"], mask: Bool[Tensor, "B T"] | None = None
 ) -> Float[Tensor, "N H C"]:
-    """Put the tokens of all sequences below each other, padding left out."""
+    """Put the tokens of all sequences below each other, padding left out, in 32 bits or more."""
     tokens = heads.transpose(1, 2)  # (B, T, H, C)
+    tokens = tokens.to(torch.promote_types(tokens.dtype, torch.float32))
     return tokens.flatten(0, 1) if mask is None else tokens[mask]
 
 

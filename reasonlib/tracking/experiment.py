@@ -164,6 +164,9 @@ class Experiment:
         code alone makes. Several are joined by ``+``. Optional.
     deterministic
         Whether every seed gives the same numbers, so that one run is enough; or the rows of which this is so.
+    counted
+        Patterns of metrics that are counted and that no seed enters, such as a number of parameters: one run
+        is enough for them, in every row.
     bundled
         Rows that measure a model that was trained before, and of which there is one: more seeds are no more
         evidence.
@@ -187,6 +190,7 @@ class Experiment:
     run: Callable[[Trial], Measured | Mapping[str, float]]
     version: Callable[[str], str | None] | None = None
     deterministic: bool | tuple[str, ...] = False
+    counted: tuple[str, ...] = ()
     bundled: tuple[str, ...] = ()
     shares: Mapping[str, float | str] = field(default_factory=lambda: {"*": 1.0})
     paired: bool = True
@@ -224,8 +228,10 @@ class Experiment:
             except (TypeError, ValueError) as error:
                 raise ValueError(f"the settings of {name!r} must be JSON values: {error}") from error
 
-    def is_deterministic(self, row: str) -> bool:
-        """Whether every seed gives the same numbers for a row."""
+    def is_deterministic(self, row: str, metric: str | None = None) -> bool:
+        """Whether every seed gives the same numbers for a row, or for this metric of it."""
+        if metric is not None and any(fnmatchcase(metric, pattern) for pattern in self.counted):
+            return True
         return self.deterministic if isinstance(self.deterministic, bool) else row in self.deterministic
 
     def examples_behind(self, metric: str, details: Mapping[str, Any]) -> int | None:

@@ -71,6 +71,7 @@ COST = Experiment(
     },
     data=subset(DATA, "simulated"),
     run=run_cost,
+    counted=("parameters_millions", "memory_exponent.*"),
     paired=False,
 )  # fmt: skip
 

@@ -41,6 +41,9 @@ sentences, 0.93 after 900; 0.78 after 400 steps on these, and 0.80 after 600 (on
 FAR: Mapping[str, Any] = {"distance": [1, 10], "sentences": 22, "helpful": 2 / 22}
 """Documents in which what decides lies up to ten sentences back."""
 
+CONTRASTED = {"contrastive_accuracy": "sentence_accuracy_helpful"}
+"""Records count the sentences of the other metrics."""
+
 SIMULATED = Experiment(
     name="context_translation/simulated",
     title="Seven systems on sentences that need their context, and on sentences that do not (table 3.5)",
@@ -48,6 +51,7 @@ SIMULATED = Experiment(
     scales=MOSTLY_HELPFUL,
     data=subset(DATA, "simulated"),
     run=run_simulated,
+    shares=CONTRASTED,
 )
 
 COST = Experiment(
@@ -91,6 +95,7 @@ CONTEXT_LENGTH = Experiment(
     scales={scale: {**settings, **FAR} for scale, settings in SCALES.items()},
     data=subset(DATA, "simulated"),
     run=run_simulated,
+    shares=CONTRASTED,
 )
 
 CORPUS = Experiment(

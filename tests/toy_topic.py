@@ -36,6 +36,7 @@ EXPERIMENTS = """
     EXPERIMENTS = {
         "net": experiment("net", {"small": {"width": 1}, "large": {"width": 9}}, resolve=resolve),
         "bert": experiment("bert", {"base": {}}, bundled=("base",)),
+        "timed": experiment("timed", {"small": {"width": 1}, "large": {"width": 9}}, paired=False),
         "rules": experiment("rules", {"all": {}, "few": {}}, deterministic=True),
     }
 """

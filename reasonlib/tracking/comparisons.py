@@ -106,7 +106,7 @@ class Reader:
         """Return what the runs of one side measured."""
         values = tuple(float(record.metrics[side.metric] or 0.0) for record in group.records)
         experiment = self.experiments[side.experiment]
-        declared = experiment.is_deterministic(side.row)
+        declared = experiment.is_deterministic(side.row, side.metric)
         same = max(values) - min(values) <= TIE * max(map(abs, values))
         return Sample(
             values=values,
@@ -157,8 +157,10 @@ class Reader:
         paired = len(shared) >= MIN_RUNS
         for side, sample in samples.items():
             if not sample.deterministic:
-                given = zip(sample.seeds, sample.values, strict=True)
-                values = [value for seed, value in given if seed in shared or not paired]
+                values = list(sample.values)
+                if paired:
+                    given = zip(sample.seeds, sample.values, strict=True)
+                    values = [value for seed, value in given if seed in shared]
                 values *= max(1, round(runs / len(values)))
                 samples[side] = replace(sample, values=tuple(values), seeds=tuple(range(len(values))))
         return _compared(claim, samples)[0]

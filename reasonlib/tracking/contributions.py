@@ -189,12 +189,14 @@ def _repeats(record: Record, other: Record) -> bool:
 
 
 def _unusual(record: Record, old: Sequence[Record]) -> Iterable[str]:
-    """Say what a person should look at: uncommitted code, unknown metrics, numbers far from all others."""
+    """Say what a person should look at: uncommitted code, unknown metrics, numbers or times far off."""
     if record.commit is None or record.commit.endswith("+dirty"):
         yield "the code was not committed, though its fingerprint is that of this tree"
     alike = [other for other in old if (other.scale, other.data.name) == (record.scale, record.data.name)]
     if alike and (odd := set(record.metrics) ^ set(alike[-1].metrics)):
         yield f"other metrics than in earlier records: {', '.join(sorted(odd)[:3])}"
+    same_row = [other for other in alike if other.row == record.row]
+    yield from _hasty(record, same_row)
     for name, value in record.metrics.items():
         everything = [other.metrics.get(name) for other in alike]
         numbers = [number for number in everything if number is not None]
@@ -207,12 +209,29 @@ def _unusual(record: Record, old: Sequence[Record]) -> Iterable[str]:
             continue
         if all(0 <= number <= 1 for number in numbers) and not 0 <= value <= 1:
             yield f"{name} is {value:g}, where all others lie between 0 and 1"
-        same = [other.metrics.get(name) for other in alike if other.row == record.row]
-        runs = [number for number in same if number is not None]
-        if len(runs) >= 3 and (spread := stdev(runs)) > 0 and math.isfinite(value):
-            distance = abs(value - fmean(runs)) / spread
-            if distance > FAR:
-                yield f"{name} is {value:g}, {distance:.0f} standard deviations from the other runs"
+        runs = [number for other in same_row if (number := other.metrics.get(name)) is not None]
+        if len(runs) < 3 or not math.isfinite(value):
+            continue
+        spread = stdev(runs)
+        if not spread and not math.isclose(value, runs[0], rel_tol=1e-6):
+            yield f"{name} is {value:g}, and {runs[0]:g} in all {len(runs)} other runs of this row"
+        elif spread and (distance := abs(value - fmean(runs)) / spread) > FAR:
+            yield f"{name} is {value:g}, {distance:.0f} standard deviations from the other runs"
+
+
+def _hasty(record: Record, others: Sequence[Record]) -> Iterable[str]:
+    """Say where a run took far less time for each step than any other of its row on such a device."""
+    kind = record.device.partition(" ")[0]
+    paces = [
+        other.seconds / other.steps.done
+        for other in others
+        if other.steps.done > 0 and other.device.partition(" ")[0] == kind
+    ]
+    if not paces or record.steps.done <= 0:
+        return
+    pace = record.seconds / record.steps.done
+    if pace * FAR < min(paces):
+        yield f"a step took {pace:.2g} s, and at least {min(paces):.2g} s in all other runs of this row"
 
 
 def _same(record: Record, other: Record) -> bool:

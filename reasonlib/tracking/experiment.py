@@ -164,13 +164,17 @@ class Experiment:
         code alone makes. Several are joined by ``+``. Optional.
     deterministic
         Whether every seed gives the same numbers, so that one run is enough; or the rows of which this is so.
+    counted
+        Patterns of metrics that are counted and that no seed enters, such as a number of parameters: one run
+        is enough for them, in every row.
     bundled
         Rows that measure a model that was trained before, and of which there is one: more seeds are no more
         evidence.
     shares
         How many test examples a metric is a share of, where a run does not say it for each metric: a part of
-        the run's `examples`, the name of the detail of its record that holds the number, or (above 1) the
-        number itself; 0 for a metric that is no share, such as a similarity. By pattern; the first counts.
+        the run's `examples`, the name of the detail or setting of its record that holds the number, or of the
+        metric that is a share of as many, or (above 1) the number itself; 0 for a metric that is no share,
+        such as a similarity. By pattern; the first counts.
     paired
         Whether runs of two rows from one seed belong together: not where a seed draws nothing that they
         share, as with times.
@@ -187,6 +191,7 @@ class Experiment:
     run: Callable[[Trial], Measured | Mapping[str, float]]
     version: Callable[[str], str | None] | None = None
     deterministic: bool | tuple[str, ...] = False
+    counted: tuple[str, ...] = ()
     bundled: tuple[str, ...] = ()
     shares: Mapping[str, float | str] = field(default_factory=lambda: {"*": 1.0})
     paired: bool = True
@@ -224,21 +229,25 @@ class Experiment:
             except (TypeError, ValueError) as error:
                 raise ValueError(f"the settings of {name!r} must be JSON values: {error}") from error
 
-    def is_deterministic(self, row: str) -> bool:
-        """Whether every seed gives the same numbers for a row."""
+    def is_deterministic(self, row: str, metric: str | None = None) -> bool:
+        """Whether every seed gives the same numbers for a row, or for this metric of it."""
+        if metric is not None and any(fnmatchcase(metric, pattern) for pattern in self.counted):
+            return True
         return self.deterministic if isinstance(self.deterministic, bool) else row in self.deterministic
 
     def examples_behind(self, metric: str, details: Mapping[str, Any]) -> int | None:
-        """Return how many test examples a metric of a record with these details is a share of.
+        """Return how many test examples a metric is a share of, in a record with these details and settings.
 
         None if it is no share of them, or the record does not say how many there are.
         """
         counted = details.get("examples")
-        if isinstance(counted, Mapping):
-            return counted.get(metric)
+        if isinstance(counted, Mapping) and metric in counted:
+            return counted[metric]
         part = next((part for pattern, part in self.shares.items() if fnmatchcase(metric, pattern)), 0)
         if isinstance(part, str):
-            return details.get(part)
+            return (counted if isinstance(counted, Mapping) else details).get(part)
+        if isinstance(counted, Mapping):
+            return None
         if part > 1:
             return round(part)
         return None if counted is None else round(counted * part) or None

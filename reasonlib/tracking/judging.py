@@ -28,8 +28,8 @@ def p_value(comparisons: Sequence[Comparison]) -> float | None:
     """Return the two-sided p-value of what the comparisons of one claim decide together.
 
     For the claim the weakest comparison speaks, since every one must hold; against it all of them, by Simes.
-    None for what takes no place in a table's correction: too few runs, comparisons in which no chance was
-    seen, and those that ask only whether numbers agree.
+    None for what takes no place in a table's correction: too few runs, comparisons in which chance has no
+    part, and those that ask only whether numbers agree.
     """
     if not comparisons or not all(part.enough for part in comparisons) or all(p.exact for p in comparisons):
         return None
@@ -91,7 +91,7 @@ def judge(comparisons: Sequence[Comparison], *, same_conditions: bool, adjusted:
     -----
     *Beyond chance*: the corrected p-value is at most 0.05. Whether two numbers agree (a level, nearness) is
     read number by number: both that they do and that they do not are tested at 5 %, without correction for
-    the other numbers of the table. Exact comparisons, in which no chance was seen, are not tested.
+    the other numbers of the table. Exact comparisons, in which chance has no part, are not tested.
     """
     if not comparisons:
         return "not run"
@@ -119,6 +119,8 @@ def doubt(comparisons: Sequence[Comparison]) -> str:
         return f"fewer than {MIN_RUNS} runs of a system that varies from run to run"
     if any(part.tie for part in comparisons):
         return "a tie"
+    if any(part.alike for part in comparisons):
+        return "runs that agree in every digit, too few to show how often another would not"
     if judge(comparisons, same_conditions=True) != "inconclusive":
         return "significant by itself, but not after correction for the other comparisons of its table"
     if any(_short(part) for part in comparisons):

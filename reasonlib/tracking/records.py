@@ -165,7 +165,10 @@ class Group:
         """Return the number of test examples behind a metric, where the records say it; the fewest."""
         if self.declared is None:
             return None
-        numbers = [self.declared.examples_behind(metric, record.details) for record in self.records]
+        numbers = [
+            self.declared.examples_behind(metric, {**record.config, **record.details})
+            for record in self.records
+        ]
         return None if None in numbers else min(filter(None, numbers))
 
     def margin(self, metric: str) -> float | None:

@@ -19,6 +19,10 @@ as at least that of a share of the test examples, had each been answered by chan
 This floor is a guard and no estimate: it may lift a variance and leaves its degrees of freedom as they are.
 Hence no p-value is below that of the t-test, and the error rate is kept whether or not the floor is right.
 
+*Runs that agree in every bit* say nothing of a spread, and a t-test of them has no base: of a system of which
+five runs in eight are perfect, three of four triples are not all perfect, but the fourth would look exact.
+What such runs do show is their number, so no p-value is below `fewest_show`.
+
 References
 ----------
 Agresti, Coull (1998), Approximate is better than "exact" for interval estimation of binomial proportions.
@@ -32,7 +36,7 @@ from dataclasses import dataclass
 
 from scipy.special import ndtr, ndtri, stdtr, stdtrit  # scipy.stats takes a second to import
 
-__all__ = ["ALPHA", "MIN_RUNS", "Error", "Sample", "share_variance"]
+__all__ = ["ALPHA", "MIN_RUNS", "Error", "Sample", "fewest_show", "share_variance"]
 
 ALPHA = 0.05  # two-sided, of every decision; 95 % intervals
 MIN_RUNS = 3  # of a random system: fewer never decide
@@ -158,6 +162,25 @@ class Error:
             return None, None
         half = self.half(ALPHA / 2)
         return centre - half, centre + half
+
+
+def fewest_show(*samples: Sample) -> float:
+    """Return the least p-value that runs which agree in every bit can have; 0 where a spread was seen.
+
+    Beside a number it is that of the sign test: a coin falls on one side n times with probability 2 ** -n.
+    For two rows it is that of the exact test of ranks: of all orders of their runs, one has this row on top.
+
+    Examples
+    --------
+    >>> three, five = (Sample(values=(1.0,) * n) for n in (3, 5))
+    >>> fewest_show(five), fewest_show(three, three), fewest_show(Sample(values=(1.0, 0.9)))
+    (0.03125, 0.05, 0.0)
+    """
+    random = [sample for sample in samples if not sample.deterministic]
+    if not random or any(sample.spread > 0 for sample in random):
+        return 0.0
+    counts = [sample.n for sample in random]
+    return 1 / math.comb(sum(counts), counts[0]) if len(counts) == 2 else 0.5 ** counts[0]
 
 
 # Parts ------------------------------------------------------------------------------------------------------

@@ -102,12 +102,12 @@ def missing(verdict: Verdict) -> tuple[Run, ...]:
         return ()
     runs: list[Run] = []
     for side, experiment in by_side.items():
-        enough = 1 if experiment.is_deterministic(side.row) else MIN_RUNS
+        enough = 1 if experiment.is_deterministic(side.row, side.metric) else MIN_RUNS
         if larger or not verdict.comparisons:
             seeds: Iterable[int] = range(enough)
         elif len(verdict.values.get(side, ())) < enough:
             seeds = _more(verdict, side, enough)
-        elif experiment.is_deterministic(side.row) or verdict.n < MIN_RUNS:
+        elif experiment.is_deterministic(side.row, side.metric) or verdict.n < MIN_RUNS:
             seeds = ()
         else:
             seeds = _more(verdict, side, MOST_RUNS)

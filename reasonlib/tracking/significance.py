@@ -34,7 +34,7 @@ from dataclasses import dataclass
 
 from scipy.special import ndtri  # scipy.stats takes a second to import
 
-from reasonlib.tracking.samples import ALPHA, MIN_RUNS, Error, Sample, share_variance
+from reasonlib.tracking.samples import ALPHA, MIN_RUNS, Error, Sample, fewest_show, share_variance
 
 __all__ = [
     "TIE",
@@ -69,8 +69,9 @@ class Comparison:
     enough
         Whether every side is deterministic or has `MIN_RUNS` runs.
     exact
-        Whether no chance was seen: all sides are deterministic, or their runs agree in every bit of a metric
-        that is no share of drawn examples, such as a whole number of epochs.
+        Whether no chance has a part in it: all sides are deterministic, and no examples are drawn.
+    alike
+        Whether the runs of every random side agree in every bit, so that only their number speaks.
     tie
         Whether the sides of a difference are equal.
     better
@@ -89,6 +90,7 @@ class Comparison:
     p_against: float
     enough: bool
     exact: bool = False
+    alike: bool = False
     tie: bool = False
     better: bool = False
     holds: bool = False
@@ -131,6 +133,7 @@ def level(
         drawn += share_variance(published, published_examples)
     error = sample.error(1 / sample.n, drawn)
     reach = sample.error(1 + 1 / sample.n, drawn)
+    least = fewest_show(sample)
     room = max(tolerance, min(_NORMAL * math.sqrt(sample.spread), 2 * tolerance))
     low, high = reach.interval(sample.mean, sample.enough)
     return Comparison(
@@ -138,10 +141,11 @@ def level(
         estimate=sample.mean,
         low=low,
         high=high,
-        p_for=error.tail(room + _SLACK - abs(distance)),
-        p_against=reach.tail(abs(distance) - tolerance - _SLACK),
+        p_for=max(least, error.tail(room + _SLACK - abs(distance))),
+        p_against=max(least, reach.tail(abs(distance) - tolerance - _SLACK)),
         enough=sample.enough,
-        exact=reach.none,
+        exact=sample.deterministic and reach.none,
+        alike=least > 0,
         better=better == ("higher" if distance > 0 else "lower"),
         holds=abs(distance) <= tolerance + _SLACK,
         asked=(published - tolerance, published + tolerance),
@@ -156,15 +160,17 @@ def bar(sample: Sample, bound: float, *, above: bool = True) -> Comparison:
     error = sample.error(1 / sample.n, sample.sampling)
     ahead = (sample.mean - bound if above else bound - sample.mean) + _SLACK
     low, high = error.interval(sample.mean, sample.enough)
+    least = fewest_show(sample)
     return Comparison(
         kind="bar",
         estimate=sample.mean,
         low=low,
         high=high,
-        p_for=error.tail(ahead),
-        p_against=error.tail(-ahead),
+        p_for=max(least, error.tail(ahead)),
+        p_against=max(least, error.tail(-ahead)),
         enough=sample.enough,
-        exact=error.none,
+        exact=sample.deterministic and error.none,
+        alike=least > 0,
         holds=ahead >= 0,
         asked=(bound, None) if above else (None, bound),
     )
@@ -183,15 +189,17 @@ def difference(high: Sample, low: Sample, *, by: float = 0.0) -> Comparison:
     ahead = gap - by + (_SLACK if by else 0.0)
     enough = high.enough and low.enough
     bounds = error.interval(gap, enough)
+    least = fewest_show(high, low)
     return Comparison(
         kind="difference",
         estimate=gap,
         low=bounds[0],
         high=bounds[1],
-        p_for=1.0 if tie else error.tail(ahead),
-        p_against=1.0 if tie else error.tail(-gap),
+        p_for=1.0 if tie else max(least, error.tail(ahead)),
+        p_against=1.0 if tie else max(least, error.tail(-gap)),
         enough=enough,
-        exact=error.none,
+        exact=error.none and not least,
+        alike=least > 0,
         tie=tie,
         holds=not tie and ahead > 0,
         asked=(by, None),
@@ -219,15 +227,17 @@ def _within(kind: str, first: Sample, second: Sample, asked: tuple[float, float 
     inside = (gap - least if most is None else min(gap - least, most - gap)) + _SLACK
     enough = first.enough and second.enough
     low, high = error.interval(gap, enough)
+    least = fewest_show(first, second)
     return Comparison(
         kind=kind,
         estimate=gap,
         low=low,
         high=high,
-        p_for=error.tail(inside),
-        p_against=error.tail(-inside),
+        p_for=max(least, error.tail(inside)),
+        p_against=max(least, error.tail(-inside)),
         enough=enough,
-        exact=error.none,
+        exact=error.none and not least,
+        alike=least > 0,
         holds=inside >= 0,
         asked=asked,
     )

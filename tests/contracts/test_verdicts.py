@@ -2,7 +2,7 @@
 
 import pytest
 
-from reasonlib.tracking import claims
+from reasonlib.tracking import claims, settle
 from reasonlib.tracking.claims_file import load
 from reasonlib.tracking.conditions import SOURCE_KINDS
 from reasonlib.tracking.experiment import experiments, part, settings, topics
@@ -74,7 +74,9 @@ def test_nothing_is_decided_by_few_runs_other_data_or_other_settings(verdicts):
 
 
 def _declared(side):
-    return experiments(side.experiment.partition("/")[0])[side.experiment].is_deterministic(side.row)
+    return experiments(side.experiment.partition("/")[0])[side.experiment].is_deterministic(
+        side.row, side.metric
+    )
 
 
 def test_the_worst_of_the_review_come_out_right(verdicts):
@@ -121,6 +123,26 @@ def test_what_is_called_deterministic_gives_the_same_bits_from_every_seed(experi
         assert first.row == second.row
         names = [name for name in first.metrics if not any(word in name for word in TIMED)]
         assert names and [first.metrics[name] for name in names] == [second.metrics[name] for name in names]
+
+
+def test_what_is_called_counted_is_the_same_from_every_seed():
+    names = set()
+    for topic in topics():
+        for experiment in experiments(topic).values():
+            if not experiment.counted:
+                continue
+            rows = list(experiment.rows)
+            made = run(experiment, rows=[rows[0], rows[-1]], scale="smoke", seeds=(0, 1), device="cpu")
+            for first, second in zip(made[::2], made[1::2], strict=True):
+                counted = {n: v for n, v in first.metrics.items() if experiment.is_deterministic("", n)}
+                assert counted and counted == {name: second.metrics[name] for name in counted}
+                names |= set(counted)
+    assert "parameters_millions" in names
+
+
+def test_a_plan_for_the_whole_book_can_be_made(verdicts):
+    planned = settle.plan(minutes=120, verdicts=verdicts)
+    assert planned.runs and planned.open > len(planned.settles)
 
 
 def test_records_of_deterministic_rows_agree(verdicts):

@@ -222,6 +222,12 @@ def test_a_metric_is_a_share_of_the_examples_that_its_experiment_says():
     elsewhere = replace(EXPERIMENT, shares={"accuracy": "turns", "recall": 12})
     (group,) = records.groups(elsewhere, records=[record(details={"turns": 5})])
     assert [group.examples(name) for name in ("accuracy", "recall", "loss")] == [5, 12, None]
+    by_setting = replace(EXPERIMENT, shares={"accuracy": "width"})
+    (group,) = records.groups(by_setting, records=[record()])
+    assert group.examples("accuracy") == group.records[0].config["width"]
+    by_metric = replace(EXPERIMENT, shares={"recall": "accuracy"})
+    (group,) = records.groups(by_metric, records=[record(details={"examples": {"accuracy": 30}})])
+    assert group.examples("accuracy") == group.examples("recall") == 30 and group.examples("f1") is None
     with pytest.raises(ValueError, match=r"shares must be at least 0, got -1 for 'accuracy'"):
         replace(EXPERIMENT, shares={"accuracy": -1})
 

@@ -176,6 +176,14 @@ def test_a_claim_that_ten_runs_like_its_three_leave_open_waits_and_is_not_counte
     assert planned.runs and not any("toy_claims/near" in names for names in planned.settles.values())
 
 
+def test_rows_without_seeds_in_common_are_repeated_each_by_itself(topic):
+    measured("timed", values=[0.60, 0.75, 0.71])
+    measured("timed", row="large", values=[0.71, 0.80, 0.79])
+    topic(HEAD + claim(experiment="timed", order="large above small", row="large"))
+    (given,) = verdicts("toy_claims")
+    assert given.verdict == "inconclusive" and not settle.stays_open(given, Reader())
+
+
 def test_a_plan_is_carried_out_and_settles_what_it_says(topic, tmp_path):
     measured(values=0.51, seconds=1.0)
     topic(HEAD + claim(published="0.511"))
@@ -272,6 +280,15 @@ def test_what_is_unusual_is_a_warning(tmp_path):
     ]
     report = contributions.check(write(tmp_path / "mine", *old, *strange), against=tmp_path / "main")
     assert report.ok
+    equal = [record(seed=seed, row="large", accuracy=1.0) for seed in range(3)]
+    write(tmp_path / "main", *equal)
+    forged = record(seed=77, row="large", accuracy=0.9, seconds=0.5)
+    odd = contributions.check(write(tmp_path / "forged", *equal, forged), against=tmp_path / "main")
+    line = f"{tmp_path}/forged/toy_claims/net.jsonl:4"
+    assert odd.warnings == (
+        f"{line}: a step took 0.005 s, and at least 0.6 s in all other runs of this row",
+        f"{line}: accuracy is 0.9, and 1 in all 3 other runs of this row",
+    )
     text = "\n".join(report.warnings)
     for words in (
         "net.jsonl:5: accuracy is 0.9, 154 standard deviations from the other runs",

@@ -56,6 +56,9 @@ def two_helpful(sentences: int, distance: int) -> Mapping[str, Any]:
     return {"distance": [1, distance], "sentences": sentences, "helpful": 2 / sentences}
 
 
+CONTRASTED = {"contrastive_accuracy": "sentence_accuracy_helpful"}
+"""Records count the sentences of the other metrics."""
+
 SIMULATED = Experiment(
     name="context_translation/simulated",
     title="Seven systems on sentences that need their context, and on sentences that do not (table 3.5)",
@@ -63,6 +66,7 @@ SIMULATED = Experiment(
     scales=MOSTLY_HELPFUL,
     data=subset(DATA, "simulated"),
     run=run_simulated,
+    shares=CONTRASTED,
 )
 
 COST = Experiment(
@@ -86,6 +90,7 @@ COST = Experiment(
     },
     data=subset(DATA, "simulated"),
     run=run_cost,
+    counted=("parameters_millions", "memory_exponent.*"),
     paired=False,
 )  # fmt: skip
 
@@ -114,6 +119,7 @@ DISTANT = Experiment(
     scales={scale: {**settings, **two_helpful(62, distance=30)} for scale, settings in FAR.items()},
     data=subset(DATA, "simulated"),
     run=run_simulated,
+    shares=CONTRASTED,
 )
 
 CORPUS = Experiment(

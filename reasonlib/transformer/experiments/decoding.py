@@ -77,4 +77,5 @@ DECODING = Experiment(
     scales=by_scale(steps=(4, 300, 900), examples=(40, 8000, 50_000), test_size=(10, 400, 2000)),
     data=subset(DATA, "simulated"),
     run=run_decoding,
+    shares={"likeliest": "test_size", "*": 0},
 )

@@ -158,4 +158,5 @@ FINE_TUNING = Experiment(
     data=subset(DATA, "simulated"),
     run=run_fine_tuning,
     version=version_of_encoder,
+    shares={"answers": "test_size", "*": 0},  # one question a story
 )

@@ -1,5 +1,6 @@
 """Algorithmic tasks with one part of the Transformer removed; positions; where the norm stands."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from reasonlib.tracking.experiment import Experiment, Measured, Trial, by_scale, subset
@@ -49,6 +50,9 @@ TAKEN = {
 WIDE = {"width": 128, "heads": 1, "lr": 2e-3}  # one head of width 128: its dot products are large
 
 
+WRITTEN: Mapping[str, float | str] = {"exact*": "test_size", "token": "test_size", "*": 0}
+"""Of how many test examples a metric is a share; the tokens of one are not independent."""
+
 PARTS = Experiment(
     name="transformer/parts",
     title="Algorithmic tasks, with the whole model and without one part",
@@ -72,6 +76,7 @@ PARTS = Experiment(
     },
     data=subset(DATA, "simulated"),
     run=run_task,
+    shares=WRITTEN,
 )
 
 
@@ -107,6 +112,7 @@ POSITIONS = Experiment(
     scales=by_scale(steps=(4, 400, 1200), examples=(40, 8000, 50_000), test_size=(10, 400, 2000)),
     data=subset(DATA, "simulated"),
     run=run_positions,
+    shares=WRITTEN,
 )
 
 
@@ -155,4 +161,5 @@ NORM = Experiment(
     ),
     data=subset(DATA, "simulated"),
     run=run_norm,
+    shares=WRITTEN,
 )

@@ -293,4 +293,5 @@ PRETRAINING = Experiment(
     },
     data=subset(DATA, "simulated"),
     run=run_pretraining,
+    shares={"*.learnt": 0, "answers*": "test_size", "statements": "test_size", "*": 0},
 )  # fmt: skip

@@ -127,4 +127,5 @@ BASELINES = Experiment(
     data=DATA,
     run=run_baseline,
     version=version,
+    deterministic=("most-frequent",),
 )

@@ -320,13 +320,13 @@ def _by_training(
     values: dict[str, dict[str, Spread]] = {}
     origins: set[str] = set()
     for scale in ("quick", "paper"):
-        found, new_origins = results.spreads(
+        spreads, new_origins = results.spreads(
             [(SIMULATED, row) for row in rows], metric, names={row: _short(row) for row in rows}, scale=scale
         )
-        if found:
+        if spreads:
             group = next(filter(None, (records.best(SIMULATED, row, scale=scale) for row in rows)))
             steps = f"{group.records[0].steps.planned:,} steps"
-            values[f"{name}, {steps}" if name else steps] = found
+            values[f"{name}, {steps}" if name else steps] = spreads
             origins |= new_origins
     return values, origins
 

@@ -184,12 +184,11 @@ def difference(high: Sample, low: Sample, *, by: float = 0.0) -> Comparison:
     paired; otherwise each row has a part in the error. Two deterministic rows are compared exactly, unless
     the test examples are another draw than the source's own.
     """
-    gap, error = _gap(high, low)
+    gap, error, least = _gap(high, low)
     tie = abs(gap) <= TIE * max(abs(high.mean), abs(low.mean))
     ahead = gap - by + (_SLACK if by else 0.0)
     enough = high.enough and low.enough
     bounds = error.interval(gap, enough)
-    least = fewest_show(high, low)
     return Comparison(
         kind="difference",
         estimate=gap,
@@ -222,12 +221,11 @@ def no_loss(first: Sample, second: Sample, *, by: float) -> Comparison:
 
 def _within(kind: str, first: Sample, second: Sample, asked: tuple[float, float | None]) -> Comparison:
     """Compare two rows, whose difference should lie between two bounds, or above the first of them."""
-    gap, error = _gap(first, second)
+    gap, error, least = _gap(first, second)
     least, most = asked
     inside = (gap - least if most is None else min(gap - least, most - gap)) + _SLACK
     enough = first.enough and second.enough
     low, high = error.interval(gap, enough)
-    least = fewest_show(first, second)
     return Comparison(
         kind=kind,
         estimate=gap,
@@ -243,22 +241,23 @@ def _within(kind: str, first: Sample, second: Sample, asked: tuple[float, float 
     )
 
 
-def _gap(high: Sample, low: Sample) -> tuple[float, Error]:
-    """Difference of two rows, and its error."""
+def _gap(high: Sample, low: Sample) -> tuple[float, Error, float]:
+    """Difference of two rows, its error, and the least p-value where runs agree in every bit."""
     gap = high.mean - low.mean
     floor = _apart(gap, high, low)
     drawn = [(side.sampling, math.inf) for side in (high, low)]
+    least = fewest_show(high, low)
     sides = [side for side in (high, low) if not side.deterministic]
     shared = sorted(set(high.seeds) & set(low.seeds)) if len(sides) == 2 else []
     if len(shared) >= MIN_RUNS:
         left, right = (dict(zip(side.seeds, side.values, strict=True)) for side in sides)
         pairs = Sample(values=tuple(left[seed] - right[seed] for seed in shared))
-        gap, sides = pairs.mean, [pairs]
+        gap, sides, least = pairs.mean, [pairs], least or fewest_show(pairs)
     runs = []
     for side in sides:
         spread, freedom = side.varies(floor / len(sides))
         runs.append((spread / side.n, freedom))
-    return gap, Error((*runs, *drawn))
+    return gap, Error((*runs, *drawn)), least
 
 
 def _apart(gap: float, high: Sample, low: Sample) -> float:

@@ -403,6 +403,8 @@ def test_equal_runs_show_their_number_and_no_more():
         assert verdict(difference(runs, lower)) == ("reproduced" if count >= 4 else "inconclusive")
         assert p_value([difference(runs, lower)]) is not None  # it takes its place in a table's correction
     assert "agree in every digit" in doubt([bar(sample(1, 1, 1), 0.9)])
+    steps = difference(sample(5, 6, 7), sample(2, 3, 4))  # three equal differences
+    assert steps.p_for == 0.125 and verdict(steps) == "inconclusive"
 
 
 @pytest.mark.parametrize("count", [3, 5, 10])

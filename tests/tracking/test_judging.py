@@ -538,7 +538,7 @@ def test_a_lead_smaller_than_asked_for_contradicts_nothing():
 
 
 def test_a_chain_holds_if_every_link_holds_and_fails_if_one_is_reversed():
-    low, middle, high = (sample(*(x + d for d in (0.0, 0.001, 0.002))) for x in (0.1, 0.5, 0.9))
+    low, middle, high = sample(0.1, 0.101, 0.102), sample(0.501, 0.5, 0.502), sample(0.902, 0.901, 0.9)
     wide = sample(0.1, 0.5, 0.9)
     assert verdict(difference(high, middle), difference(middle, low)) == "reproduced"
     assert verdict(difference(high, middle), difference(low, middle)) == "contradicted"

@@ -92,6 +92,11 @@ class Sample:
         return math.fsum(self.values) / self.n
 
     @property
+    def alike(self) -> bool:
+        """Whether all runs agree, but for what rounding does to a difference."""
+        return max(self.values) - min(self.values) <= 1e-9 * max(map(abs, self.values))
+
+    @property
     def enough(self) -> bool:
         """Whether the runs may decide anything."""
         return self.deterministic or self.n >= MIN_RUNS
@@ -177,7 +182,7 @@ def fewest_show(*samples: Sample) -> float:
     (0.03125, 0.05, 0.0)
     """
     random = [sample for sample in samples if not sample.deterministic]
-    if not random or any(sample.spread > 0 for sample in random):
+    if not random or not all(sample.alike for sample in random):
         return 0.0
     counts = [sample.n for sample in random]
     return 1 / math.comb(sum(counts), counts[0]) if len(counts) == 2 else 0.5 ** counts[0]

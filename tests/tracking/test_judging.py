@@ -403,7 +403,9 @@ def test_equal_runs_show_their_number_and_no_more():
         assert verdict(difference(runs, lower)) == ("reproduced" if count >= 4 else "inconclusive")
         assert p_value([difference(runs, lower)]) is not None  # it takes its place in a table's correction
     assert "agree in every digit" in doubt([bar(sample(1, 1, 1), 0.9)])
-    steps = difference(sample(5, 6, 7), sample(2, 3, 4))  # three equal differences
+    rounded = difference(sample(0.9, 0.901, 0.902), sample(0.5, 0.501, 0.502))
+    assert rounded.p_for == 0.125  # 0.4 three times, to the last bits
+    steps = difference(sample(5, 6, 7), sample(2, 3, 4))
     assert steps.p_for == 0.125 and verdict(steps) == "inconclusive"
 
 

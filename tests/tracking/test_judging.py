@@ -436,9 +436,9 @@ def test_a_margin_that_runs_measured_counts_where_the_test_examples_are_drawn():
     half = math.hypot(stats.t.ppf(0.975, 2) * math.sqrt(4 / 3) * 0.1, 0.5)
     assert wide.high - wide.low == pytest.approx(2 * half)
     assert level(sample(*runs, margin=0.5), 28.0, tolerance=0) == level(sample(*runs), 28.0, tolerance=0)
-    ahead = difference(sample(*runs), sample(27.5, 27.6, 27.7))
+    ahead = difference(sample(*runs), sample(27.5, 27.62, 27.68))
     drawn = difference(
-        sample(*runs, margin=0.5, drawn=True), sample(27.5, 27.6, 27.7, margin=0.5, drawn=True)
+        sample(*runs, margin=0.5, drawn=True), sample(27.5, 27.62, 27.68, margin=0.5, drawn=True)
     )
     assert verdict(ahead) == "reproduced" and verdict(drawn) == "inconclusive"
 

@@ -280,7 +280,7 @@ def by_distance() -> Picture:
         plotting.bars(values, unit="helpful sentences right", limits=(0, 1)),
         alt="Accuracy on helpful sentences by the distance of the sentence that decides.",
         caption="Thirty context sentences; groups by how many sentences back the word stands that decides "
-        f"({results.together(origins)}). Lines: 95 % intervals.",
+        f"({results.together(origins)}).",
     )
 
 

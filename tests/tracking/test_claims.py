@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("topic")
 
 LEVEL, ORDER, BOTH = "{}", "{order: [large above small]}", "{order: [large above small]} # both"
 STEADY = (0.70, 0.701, 0.699)
-HIGHER = (0.80, 0.801, 0.799)
+HIGHER = (0.80, 0.799, 0.801)
 
 
 def claim_verdict(topic, agreement=LEVEL, published="0.7", extra="", settings="", **fields):
@@ -201,7 +201,7 @@ def test_other_data_than_the_source_s_are_other_conditions(topic):
 def test_the_test_set_counts_where_it_is_another_draw(topic):
     few = "examples: 100"
     for data in ("found", "drawn"):
-        measured(values=(0.7, 0.7, 0.7), data=data)
+        measured(values=STEADY, data=data)
     own, drawn = (claim_verdict(topic, settings=few, extra=f"data: {data}") for data in ("found", "drawn"))
     assert own.interval["high"] - own.interval["low"] < drawn.interval["high"] - drawn.interval["low"]
     assert drawn.verdict == "inconclusive"

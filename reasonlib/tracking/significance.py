@@ -222,8 +222,8 @@ def no_loss(first: Sample, second: Sample, *, by: float) -> Comparison:
 def _within(kind: str, first: Sample, second: Sample, asked: tuple[float, float | None]) -> Comparison:
     """Compare two rows, whose difference should lie between two bounds, or above the first of them."""
     gap, error, least = _gap(first, second)
-    least, most = asked
-    inside = (gap - least if most is None else min(gap - least, most - gap)) + _SLACK
+    bottom, top = asked
+    inside = (gap - bottom if top is None else min(gap - bottom, top - gap)) + _SLACK
     enough = first.enough and second.enough
     low, high = error.interval(gap, enough)
     return Comparison(

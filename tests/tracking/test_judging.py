@@ -397,10 +397,13 @@ def test_equal_runs_show_their_number_and_no_more():
         runs, lower = sample(*[1.0] * count), sample(*[0.5] * count)
         assert bar(runs, 0.9).p_for == bar(lower, 0.9).p_against == 0.5**count
         assert difference(runs, lower).p_for == difference(lower, runs).p_against
-        assert difference(runs, lower).p_for == 1 / math.comb(2 * count, count)
+        least = 1 / math.comb(2 * count, count)
+        assert difference(runs, lower).p_for == least
         assert difference(runs, exact(0.5)).p_for == 0.5**count
         assert verdict(bar(runs, 0.9)) == ("reproduced" if count >= 6 else "inconclusive")
         assert verdict(difference(runs, lower)) == ("reproduced" if count >= 4 else "inconclusive")
+        assert nearness(runs, lower, by=0.6).p_for == no_loss(lower, runs, by=0.6).p_for == least
+        assert nearness(runs, lower, by=0.1).p_against == no_loss(lower, runs, by=0.1).p_against == least
         assert p_value([difference(runs, lower)]) is not None  # it takes its place in a table's correction
     assert "agree in every digit" in doubt([bar(sample(1, 1, 1), 0.9)])
     rounded = difference(sample(0.9, 0.901, 0.902), sample(0.5, 0.501, 0.502))

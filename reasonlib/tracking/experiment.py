@@ -235,7 +235,9 @@ class Experiment:
             return True
         return self.deterministic if isinstance(self.deterministic, bool) else row in self.deterministic
 
-    def examples_behind(self, metric: str, details: Mapping[str, Any]) -> int | None:
+    def examples_behind(
+        self, metric: str, details: Mapping[str, Any], config: Mapping[str, Any]
+    ) -> int | None:
         """Return how many test examples a metric is a share of, in a record with these details and settings.
 
         None if it is no share of them, or the record does not say how many there are.
@@ -245,7 +247,7 @@ class Experiment:
             return counted[metric]
         part = next((part for pattern, part in self.shares.items() if fnmatchcase(metric, pattern)), 0)
         if isinstance(part, str):
-            return (counted if isinstance(counted, Mapping) else details).get(part)
+            return (counted if isinstance(counted, Mapping) else {**config, **details}).get(part)
         if isinstance(counted, Mapping):
             return None
         if part > 1:

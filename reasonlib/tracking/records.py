@@ -166,8 +166,7 @@ class Group:
         if self.declared is None:
             return None
         numbers = [
-            self.declared.examples_behind(metric, {**record.config, **record.details})
-            for record in self.records
+            self.declared.examples_behind(metric, record.details, record.config) for record in self.records
         ]
         return None if None in numbers else min(filter(None, numbers))
 

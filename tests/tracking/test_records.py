@@ -225,6 +225,8 @@ def test_a_metric_is_a_share_of_the_examples_that_its_experiment_says():
     by_setting = replace(EXPERIMENT, shares={"accuracy": "width"})
     (group,) = records.groups(by_setting, records=[record()])
     assert group.examples("accuracy") == group.records[0].config["width"]
+    (group,) = records.groups(EXPERIMENT, records=[record(config={"width": 2, "examples": 40, "steps": 1})])
+    assert group.examples("accuracy") is None  # examples of training, which are settings
     by_metric = replace(EXPERIMENT, shares={"recall": "accuracy"})
     (group,) = records.groups(by_metric, records=[record(details={"examples": {"accuracy": 30}})])
     assert group.examples("accuracy") == group.examples("recall") == 30 and group.examples("f1") is None

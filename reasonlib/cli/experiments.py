@@ -93,9 +93,10 @@ def run(
     """Run rows of an experiment, or all experiments of a topic, and record what was measured.
 
     A run that was stopped, by --minutes or otherwise, resumes when the same
-    command is repeated. Given a topic, the command skips rows that have an
-    up-to-date record, and runs an experiment that lacks the data set of
-    --data on its first one.
+    command is repeated. Of a seed that is run twice with the same code and
+    settings, the first complete run counts. Given a topic, the command skips
+    rows that have an up-to-date record, and runs an experiment that lacks the
+    data set of --data on its first one.
     """
     from reasonlib.tracking import experiment as experiments
 

@@ -197,8 +197,9 @@ def groups(
     """Group the records of an experiment, best first.
 
     Fresh groups come before stale ones, then ``paper`` before ``quick`` before ``smoke``, then data in the
-    order of `KINDS`, then in the experiment's order. Within a group each seed counts once: its newest
-    complete run, or its newest run where no seed was run to the end.
+    order of `KINDS`, then in the experiment's order. Within a group each seed counts once: its first
+    complete run, so that nobody can run a seed until they like its number, or its newest run where no seed
+    was run to the end.
 
     Parameters
     ----------
@@ -263,7 +264,7 @@ def _group(pile: list[Record], experiment: "Experiment | None", why: Callable[[R
         and _agree(record.data.version, newest.data.version)
     ]
     complete = [record for record in pile if record.steps.complete]
-    seeds = {record.seed: record for record in complete or pile}
+    seeds = {record.seed: record for record in complete[::-1] or pile}  # the last one written stays
     return Group(
         experiment=newest.experiment,
         row=newest.row,

@@ -240,13 +240,13 @@ def test_a_metric_that_one_seed_lacks_has_no_mean():
     assert group.summary("other") is None
 
 
-def test_a_seed_counts_once_its_newest_run():
+def test_a_seed_counts_once_its_first_run():
     runs = [
         record(accuracy=0.9, when="2025-01-02T00:00:00+00:00"),
         record(accuracy=0.1, when="2025-01-01T00:00:00+00:00"),
     ]
     summary = records.best(EXPERIMENT, "small", records=runs).summary("accuracy")
-    assert (summary.mean, summary.n) == (0.9, 1)
+    assert (summary.mean, summary.n) == (0.1, 1)
 
 
 def test_a_run_to_the_end_comes_before_one_that_ran_out_of_time():

@@ -219,8 +219,8 @@ def test_the_record_s_own_number_of_test_examples_comes_first(topic):
 
 def test_a_margin_in_the_records_counts_where_every_run_has_one(topic):
     widths = []
-    for margins in ({}, {"accuracy": 0.2}):
-        measured(values=(0.7, 0.71, 0.72), data="drawn", details={"margins": margins})
+    for scale, margins in (("quick", {}), ("paper", {"accuracy": 0.2})):
+        measured(values=(0.7, 0.71, 0.72), data="drawn", scale=scale, details={"margins": margins})
         interval = claim_verdict(topic, extra="data: drawn").interval
         widths.append(interval["high"] - interval["low"])
     assert widths[1] > widths[0] + 0.3

@@ -266,6 +266,7 @@ def test_place_values_are_counted_from_the_right():
         ("Find the first derivative of 2*d**4 - 35*d**2 - 695 wrt d.", "8*d**3 - 70*d"),
         ("Solve -3*h**2/2 - 24*h - 45/2 = 0 for h.", "-15, -1"),
         ("Factor -n**2/3 - 25*n - 536/3.", "-(n + 8)*(n + 67)/3"),
+        ("What is the k'th term of 485, 472, 459, 446?", "-13*k + 498"),
         ("What is the b'th term of 178, 367, 566, 775, 994?", "5*b**2 + 174*b - 1"),
         ("Which is the closest to -1/3?  (a) -8/7  (b) 5  (c) -1.3", "a"),
         ("Three letters picked without replacement from {g: 3, w: 1, t: 7, u: 3}. "

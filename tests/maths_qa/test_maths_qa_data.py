@@ -153,6 +153,10 @@ def test_no_test_question_is_in_training():
     assert not questions[0] & (questions[1] | questions[2])
     assert len(splits.train) + splits.leaks == 1200 and len(splits.test) == 80
     assert splits.extrapolation is None
+    rounding = load(
+        "mathematics", modules=("numbers__round_number",), train=3, valid=0, test=1, extrapolation=4
+    )
+    assert rounding.extrapolation.modules == ("numbers__round_number_big",)
 
 
 def test_extrapolation_modules_of_modules():
@@ -177,6 +181,7 @@ def test_released_files_are_read_and_written(tmp_path):
 @pytest.mark.parametrize(
     ("text", "match"),
     [
+        ("", "empty; unpack"),
         ("1 + 1\n", "line 1: a question without an answer"),
         ("1 + 1\n\n", "line 2: empty"),
         ("1 + 1\n2\n" + "9" * 161 + "\n1\n", "line 3: 161 characters"),

@@ -71,11 +71,11 @@ def released_printing() -> Iterator[None]:
     import sympy
 
     before = sympy.Basic.__str__
-    sympy.Basic.__str__ = lambda expression: sympy.sstr(expression, order="lex")  # type: ignore[method-assign]
+    sympy.Basic.__str__ = lambda expression: sympy.sstr(expression, order="lex")
     try:
         yield
     finally:
-        sympy.Basic.__str__ = before  # type: ignore[method-assign]
+        sympy.Basic.__str__ = before
 
 
 def _import_edited(name: str, edits: Sequence[tuple[str, str]]) -> None:

@@ -1,6 +1,7 @@
 """The generator, the released format, batches and masks."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -60,16 +61,32 @@ def test_the_command_line_simulates_every_module():
 def test_fewer_questions_are_the_beginning_of_more_and_nothing_else_is_seeded():
     import random
 
+    from sympy.core.random import rng
+
+    def states():
+        return random.getstate(), np.random.get_state()[1].tolist(), rng.getstate()
+
     random.seed(5)
-    before = random.getstate(), np.random.get_state()[1].tolist()
-    more = simulate("comparison__pair_composed", 4, seed=7)
-    assert simulate("comparison__pair_composed", 2, seed=7) == more[:2]
-    assert simulate("comparison__pair_composed", 2, seed=8) != more[:2]
-    assert (random.getstate(), np.random.get_state()[1].tolist()) == before
+    before = states()
+    for module in ("comparison__pair_composed", "numbers__is_prime"):  # SymPy draws the primes
+        more = simulate(module, 4, seed=7)
+        assert simulate(module, 2, seed=7) == more[:2]
+        assert simulate(module, 2, seed=8) != more[:2]
+    assert states() == before
+
+
+def test_sums_are_written_as_in_the_release():
+    """The source prints the answer ``-13*k + 498``; today's SymPy writes ``498 - 13*k``."""
+    import sympy
+
+    drawn = simulate("algebra__sequence_nth_term", 20)
+    assert any(re.match(r"-[^+]*\+ \d+$", problem.answer) for problem in drawn)
+    assert not any(re.match(r"\d+ - ", problem.answer) for problem in drawn)
+    assert str(498 - 13 * sympy.Symbol("k")) == "498 - 13*k", "SymPy prints as before"
 
 
 def test_another_process_with_other_hashes_draws_the_same_questions():
-    names = ("algebra__linear_1d_composed", "comparison__sort_composed", "calculus__differentiate")
+    names = ("algebra__linear_1d_composed", "comparison__sort_composed", "numbers__is_prime")
     code = (
         "from reasonlib.maths_qa.data.generator import simulate;"
         f"print([p.question for m in {names} for p in simulate(m, 6)])"
@@ -136,6 +153,10 @@ def test_no_test_question_is_in_training():
     assert not questions[0] & (questions[1] | questions[2])
     assert len(splits.train) + splits.leaks == 1200 and len(splits.test) == 80
     assert splits.extrapolation is None
+    rounding = load(
+        "mathematics", modules=("numbers__round_number",), train=3, valid=0, test=1, extrapolation=4
+    )
+    assert rounding.extrapolation.modules == ("numbers__round_number_big",)
 
 
 def test_extrapolation_modules_of_modules():
@@ -160,6 +181,7 @@ def test_released_files_are_read_and_written(tmp_path):
 @pytest.mark.parametrize(
     ("text", "match"),
     [
+        ("", "empty; unpack"),
         ("1 + 1\n", "line 1: a question without an answer"),
         ("1 + 1\n\n", "line 2: empty"),
         ("1 + 1\n2\n" + "9" * 161 + "\n1\n", "line 3: 161 characters"),

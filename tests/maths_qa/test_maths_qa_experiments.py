@@ -5,9 +5,11 @@ import torch
 
 from reasonlib.maths_qa.data.encoding import Encoded
 from reasonlib.maths_qa.data.example import Problem
+from reasonlib.maths_qa.data.vocabulary import SIZE
 from reasonlib.maths_qa.experiments import EXPERIMENTS
 from reasonlib.maths_qa.experiments.cost import relative_cost
-from reasonlib.maths_qa.experiments.train import Recipe, known_words, recipe_of
+from reasonlib.maths_qa.experiments.pretraining import _read_curve
+from reasonlib.maths_qa.experiments.train import Recipe, fill_accuracy, known_words, recipe_of
 from reasonlib.maths_qa.models.qa_mlm import MaskedModel
 from reasonlib.maths_qa.models.transformer import Solver, SolverConfig
 from reasonlib.tracking import runner
@@ -25,6 +27,40 @@ def test_pretraining_at_smoke():
         "extrapolation"
     ]
     assert scratch.steps.done == encoder.steps.done == 8  # twice 4 of fine-tuning; 4 of each stage
+    assert 0.5 < scratch.metrics["relative_cost"] < 1
+    equal = 4 + round(4 * scratch.metrics["relative_cost"])
+    for metric, step in (
+        ("early", 1),
+        ("accuracy", 4),
+        ("accuracy.equal_compute", equal),
+        ("accuracy.double", 8),
+    ):
+        assert scratch.metrics[metric] == scratch.details["curve"][step - 1]["accuracy"]
+    assert encoder.metrics["accuracy.equal_compute"] == encoder.metrics["accuracy"]
+
+
+def test_the_curve_is_read_at_the_steps_that_the_tables_name():
+    recipe = Recipe(pre_steps=4, steps=4, every=1)
+    rows = [{"step": step, "accuracy": step / 10, "accuracy.a__b": 0.3 * step} for step in range(1, 9)]
+    metrics = _read_curve(rows, recipe, equal=7, modules=["a__b"])
+    assert metrics == {
+        "early": 0.1, "early.a__b": 0.3, "accuracy": 0.4, "accuracy.a__b": 1.2, "modules_above_90": 1,
+        "accuracy.equal_compute": 0.7, "accuracy.double": 0.8,
+    }  # fmt: skip
+
+
+def test_holes_are_filled_on_the_device_of_the_model(monkeypatch):
+    model, devices = MaskedModel(SolverConfig(width=8, layers=1, heads=2, hidden=8)), []
+
+    def forward(joined):
+        devices.extend(part.device.type for part in joined)
+        return torch.zeros(*joined.tokens.shape, SIZE)
+
+    monkeypatch.setattr(model, "forward", forward)
+    model.output.to("meta")
+    problem = Problem(question="What is 2 + 2?", answer="4", module="m__m", difficulty="easy")
+    fill_accuracy(model, Encoded.of([problem] * 20))
+    assert devices == ["meta"] * 3
 
 
 def test_rows_that_differ_in_fine_tuning_share_their_pretraining(tmp_path):

@@ -1,5 +1,8 @@
 """Parity with `torch.nn`, what each part may see, starting weights, decoding."""
 
+import random
+from itertools import permutations
+
 import pytest
 import torch
 from torch import nn
@@ -188,6 +191,28 @@ def test_the_loss_of_the_filler_counts_hidden_characters_alone():
     assert masked_loss(model, nothing) == 0
 
 
+def test_the_loss_of_a_solver_is_the_mean_over_characters_and_not_over_padding():
+    solver, batch = Solver(TINY, seed=1), collate(PAIRS)
+    characters = (batch.target != 0).sum()
+    total = -decoding.score(solver, batch.question, batch.target).sum()
+    torch.testing.assert_close(answer_loss(solver, batch), total / characters)
+
+
+def test_the_first_weights_are_glorots():
+    for part in Solver(SolverConfig(width=64, layers=1, heads=2, hidden=128), seed=0).modules():
+        if isinstance(part, nn.Linear):
+            bound = (6 / sum(part.weight.shape)) ** 0.5
+            assert 0.9 * bound < part.weight.abs().max() <= bound and not part.bias.any()
+
+
+def test_an_answer_has_the_same_input_in_pretraining_and_in_the_decoder():
+    solver, batch = Solver(TINY, seed=1), collate(PAIRS)
+    whole, given = solver.embedding(*join(batch)), solver.embedding.segment(batch.given, 1)
+    for row, pair in enumerate(PAIRS):
+        start, length = len(pair.question), len(pair.answer) + 1
+        torch.testing.assert_close(whole[row, start : start + length], given[row, :length])
+
+
 def test_the_same_seed_gives_the_same_weights():
     for a, b in zip(Solver(TINY, seed=4).parameters(), Solver(TINY, seed=4).parameters(), strict=True):
         assert torch.equal(a, b)
@@ -221,13 +246,62 @@ def learn(model, batch, *, lr, steps):
         optimiser.step()
 
 
-def test_a_tiny_solver_learns_to_copy():
-    torch.manual_seed(0)
-    texts = [f"{number:03d}" for number in range(40)]
+@pytest.mark.parametrize("positions", [True, False])
+def test_only_with_positions_a_solver_learns_the_order_of_characters(positions):
+    texts = ["".join(letters) for letters in permutations("abcd")]
     batch = collate(problems(*((text, text) for text in texts)))
     solver = Solver(SolverConfig(width=32, layers=1, heads=2, hidden=64, norm="pre"), seed=0)
+    if not positions:
+        solver.embedding.positions.table.requires_grad_(False).zero_()
     learn(solver, batch, lr=5e-3, steps=150)
-    assert sum(answer(solver, text).text == text for text in texts) >= 38
+    right = sum(answer(solver, text).text == text for text in texts)
+    assert right >= 22 if positions else right <= 4
+
+
+@pytest.mark.parametrize("related", [True, False])
+def test_a_filler_reads_a_hidden_digit_off_an_answer_that_has_it(related):
+    draw, generator = random.Random(0), torch.Generator().manual_seed(0)
+    digits = [draw.choice("0123456789") for _ in range(100)]
+    pairs = ((digit + "+0", digit if related else draw.choice("0123456789")) for digit in digits)
+    joined = join(collate(problems(*pairs)))
+    filler = MaskedModel(SolverConfig(width=32, layers=1, heads=2, hidden=64, norm="pre"), seed=0)
+    optimiser = torch.optim.Adam(filler.parameters(), 5e-3)
+    for _ in range(150):
+        optimiser.zero_grad()
+        masked_loss(filler, mask_pairs(joined, generator=generator, share=0.3)).backward()
+        optimiser.step()
+    asked = join(collate(problems(*((digit + "+0", digit) for digit in "0123456789"))))
+    original = asked.tokens[:, 0].clone()
+    asked.tokens[:, 0] = MASK
+    right = int((filler(asked)[:, 0].argmax(-1) == original).sum())
+    assert right >= 9 if related else right <= 4
+
+
+def lstm_step(layer, x, hidden, cell, ending=""):
+    """One step of an LSTM, gate by gate, from the weights of PyTorch's."""
+    inner, outer = (getattr(layer, f"weight_{name}{ending}") for name in ("ih", "hh"))
+    bias = getattr(layer, f"bias_ih{ending}") + getattr(layer, f"bias_hh{ending}")
+    enter, forget, candidate, leave = (inner @ x + outer @ hidden + bias).chunk(4)
+    cell = forget.sigmoid() * cell + enter.sigmoid() * candidate.tanh()
+    return leave.sigmoid() * cell.tanh(), cell
+
+
+def test_the_lstm_computes_its_equations_for_each_question_of_a_batch():
+    model, batch = LSTMSolver(8, seed=2), collate(PAIRS)
+    logits = model(batch).logits
+    for row, pair in enumerate(PAIRS):
+        hidden = cell = torch.zeros(8)
+        states = []
+        for token in batch.question[row, : len(pair.question)]:
+            hidden, cell = lstm_step(model.encoder, model.tokens.weight[token], hidden, cell, "_l0")
+            states.append(hidden)
+        keys, cell, read = torch.stack(states), torch.zeros(8), torch.zeros(8)
+        for step, token in enumerate(batch.given[row, : len(pair.answer) + 1]):
+            x = torch.cat((model.tokens.weight[token], read))
+            hidden, cell = lstm_step(model.decoder, x, hidden, cell)
+            match = [model.match(torch.tanh(model.key(key) + model.query(hidden))) for key in keys]
+            read = (torch.stack(match).softmax(0) * keys).sum(0)
+            torch.testing.assert_close(logits[row, step], model.output(torch.cat((hidden, read))))
 
 
 def test_the_lstm_writes_what_it_scores_and_learns():
@@ -266,6 +340,7 @@ def test_place_values_are_counted_from_the_right():
         ("Find the first derivative of 2*d**4 - 35*d**2 - 695 wrt d.", "8*d**3 - 70*d"),
         ("Solve -3*h**2/2 - 24*h - 45/2 = 0 for h.", "-15, -1"),
         ("Factor -n**2/3 - 25*n - 536/3.", "-(n + 8)*(n + 67)/3"),
+        ("What is the k'th term of 485, 472, 459, 446?", "-13*k + 498"),
         ("What is the b'th term of 178, 367, 566, 775, 994?", "5*b**2 + 174*b - 1"),
         ("Which is the closest to -1/3?  (a) -8/7  (b) 5  (c) -1.3", "a"),
         ("Three letters picked without replacement from {g: 3, w: 1, t: 7, u: 3}. "

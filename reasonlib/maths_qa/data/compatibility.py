@@ -5,19 +5,20 @@ Source: Saxton et al. (2019), "Analysing Mathematical Reasoning Abilities of Neu
 
 The package was written for the Python, NumPy and SymPy of 2018. What no longer runs is replaced in the text
 of three of its modules while they are imported: `EDITS` lists every replacement. The files on disk stay as
-they are, and NumPy and SymPy are not changed.
+they are. NumPy is not changed, and SymPy prints as it did in 2018 only while `released_printing` is on.
 """
 
 import importlib
 import importlib.util
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from types import ModuleType
 
 from reasonlib.errors import UserError
 
-__all__ = ["EDITS", "load_generator"]
+__all__ = ["EDITS", "load_generator", "released_printing"]
 
 EDITS: Mapping[str, Sequence[tuple[str, str]]] = {
     "mathematics_dataset.sample.polynomials": (
@@ -62,6 +63,19 @@ def load_generator() -> ModuleType:
     for name, edits in EDITS.items():
         _import_edited(name, edits)
     return importlib.import_module("mathematics_dataset.modules.modules")
+
+
+@contextmanager
+def released_printing() -> Iterator[None]:
+    """Let SymPy print sums by falling powers, as in the release: ``-13*k + 498``, today ``498 - 13*k``."""
+    import sympy
+
+    before = sympy.Basic.__str__
+    sympy.Basic.__str__ = lambda expression: sympy.sstr(expression, order="lex")
+    try:
+        yield
+    finally:
+        sympy.Basic.__str__ = before
 
 
 def _import_edited(name: str, edits: Sequence[tuple[str, str]]) -> None:

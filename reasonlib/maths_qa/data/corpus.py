@@ -58,11 +58,13 @@ def read_file(path: Path, difficulty: str) -> Iterator[Problem]:
     Raises
     ------
     DataError
-        If the file is missing, has a question without an answer, or a line that is empty, too long or not
-        printable ASCII. Names the file and the line.
+        If the file is missing or empty, has a question without an answer, or a line that is empty, too long
+        or not printable ASCII. Names the file and the line.
     """
     if not path.is_file():
         raise DataError(f"{path}: missing; unpack mathematics_dataset-v1.0 again")
+    if not path.stat().st_size:
+        raise DataError(f"{path}: empty; unpack mathematics_dataset-v1.0 again")
     with open(path, encoding="utf-8", errors="replace") as file:
         lines = enumerate(file, start=1)
         for number, line in lines:

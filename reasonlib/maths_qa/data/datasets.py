@@ -83,8 +83,7 @@ def load(
     modules
         Their names.
     train, valid, test, extrapolation
-        How many questions of each module; those of training are fewer by those that a test set has, and by
-        repetitions.
+        How many questions of each module; those of training are fewer by those that a test set has.
     levels, tested
         Difficulties of training, and of valid and test, in equal parts.
 

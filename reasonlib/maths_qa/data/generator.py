@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from reasonlib.arguments import check_choice
-from reasonlib.maths_qa.data.compatibility import load_generator
+from reasonlib.maths_qa.data.compatibility import load_generator, released_printing
 from reasonlib.maths_qa.data.example import DIFFICULTIES, LONGEST_ANSWER, LONGEST_QUESTION, Problem
 from reasonlib.maths_qa.data.modules import EXTRAPOLATION, MODULES
 
@@ -75,7 +75,7 @@ def draw_block(module: str, difficulty: str, block: int, *, seed: int, count: in
     """Draw the first `count` questions of one block."""
     draw = _functions(difficulty)[module]
     problems: list[Problem] = []
-    with _seeded(f"{seed}:{module}:{difficulty}:{block}"):
+    with _seeded(f"{seed}:{module}:{difficulty}:{block}"), released_printing():
         while len(problems) < count:
             problem = draw()
             question, answer = str(problem.question), str(problem.answer)
@@ -113,13 +113,20 @@ def _third(entropy: tuple[float, float], number: int) -> tuple[float, float]:
 
 @contextmanager
 def _seeded(name: str) -> Iterator[None]:
-    """Seed Python's and NumPy's global generators, which the package draws from, and restore them after."""
+    """Seed the generators that the package draws from, and restore them after.
+
+    They are those of Python and NumPy, and that of SymPy, which draws primes.
+    """
+    from sympy.core.random import rng
+
     digest = sha256(name.encode()).digest()
-    before = random.getstate(), np.random.get_state()
+    before = random.getstate(), np.random.get_state(), rng.getstate()
     random.seed(int.from_bytes(digest[:8], "big"))
     np.random.seed(int.from_bytes(digest[8:12], "big"))
+    rng.seed(int.from_bytes(digest[12:20], "big"))
     try:
         yield
     finally:
         random.setstate(before[0])
         np.random.set_state(before[1])
+        rng.setstate(before[2])

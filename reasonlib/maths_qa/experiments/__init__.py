@@ -50,7 +50,7 @@ NO_SHARES: Mapping[str, float | str] = {
     "relative_cost": 0,
     "extrapolation.known_words": 0,
 }
-SHARES: Mapping[str, float | str] = {**NO_SHARES, "extrapolation*": 0.4, "*": 1}
+SHARES: Mapping[str, float | str] = {**NO_SHARES, "*extrapolation*": 0.4, "*": 1}
 """Metrics that are shares of test questions: at quick, of 250 and of 100 that ask for extrapolation."""
 
 _pretraining = family(
@@ -90,7 +90,7 @@ TWO_MODULES = _pretraining(
         "paper": {**CURVE, "modules": EASY, "train": 30000},
     },
     shares={
-        **NO_SHARES, "accuracy.n*": 0.5, "early.n*": 0.5, "extrapolation.n*": 0.25, "extrapolation*": 0.5,
+        **NO_SHARES, "accuracy.n*": 0.5, "early.n*": 0.5, "extrapolation.n*": 0.25, "*extrapolation*": 0.5,
         "*": 1,
     },
 )  # fmt: skip

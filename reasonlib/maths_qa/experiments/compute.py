@@ -14,6 +14,7 @@ from reasonlib.maths_qa.experiments.train import recipe_of
 from reasonlib.maths_qa.models.qa_mlm import MaskedModel, masked_loss
 from reasonlib.maths_qa.models.transformer import Solver, answer_loss
 from reasonlib.tracking.experiment import Measured, Trial
+from reasonlib.training.nested import to_device
 
 __all__ = ["run_compute"]
 
@@ -31,14 +32,16 @@ def run_compute(trial: Trial) -> Measured:
     recipe, config = recipe_of(settings)
     splits = splits_of(settings)
     models = Solver(config, seed=trial.seed), MaskedModel(config, seed=trial.seed)
-    solver, filler = (model.to(trial.device) for model in models)
+    device = torch.device(trial.device)
+    solver, filler = (model.to(device) for model in models)
     optimisers = [torch.optim.Adam(model.parameters(), recipe.lr) for model in (solver, filler)]
     draw = np.random.default_rng(trial.seed)
     generator = torch.Generator().manual_seed(trial.seed)
     ratios, seconds = [], []
     for repeat in range(settings["repeats"] + 1):
         batch = splits.train.batch(draw.integers(len(splits.train), size=recipe.batch))
-        masked = mask_pairs(join(batch), generator=generator)
+        masked = to_device(mask_pairs(join(batch), generator=generator), device)
+        batch = batch.to(device)
 
         def tune(batch=batch) -> torch.Tensor:
             return answer_loss(solver, batch)
@@ -47,7 +50,7 @@ def run_compute(trial: Trial) -> Measured:
             return masked_loss(filler, masked)  # type: ignore[arg-type]
 
         tuning, filling = (
-            _step(loss, optimiser) for loss, optimiser in zip((tune, fill), optimisers, strict=True)
+            _step(loss, optimiser, device) for loss, optimiser in zip((tune, fill), optimisers, strict=True)
         )
         if repeat:  # the first warms up
             ratios.append(filling / tuning)
@@ -66,10 +69,12 @@ def run_compute(trial: Trial) -> Measured:
     )
 
 
-def _step(loss: Callable[[], torch.Tensor], optimiser: torch.optim.Optimizer) -> float:
+def _step(loss: Callable[[], torch.Tensor], optimiser: torch.optim.Optimizer, device: torch.device) -> float:
     """Return the seconds of one optimiser step."""
     start = time.perf_counter()
     optimiser.zero_grad()
     loss().backward()
     optimiser.step()
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
     return time.perf_counter() - start

@@ -28,6 +28,7 @@ from reasonlib.maths_qa.models.initialise import STARTS
 from reasonlib.maths_qa.models.qa_mlm import MaskedModel, masked_loss
 from reasonlib.maths_qa.models.transformer import SolverConfig, answer_loss
 from reasonlib.training.batching import LengthBuckets
+from reasonlib.training.nested import to_device
 from reasonlib.training.settings import select_fields
 
 __all__ = [
@@ -233,7 +234,8 @@ def fill_accuracy(
         masked = mask_pairs(join(batch), generator=generator, share=share)
         chosen = masked.labels != IGNORED
         labels = masked.labels[chosen]
-        correct = (model(masked.seen)[chosen].argmax(-1) == labels).numpy()
+        logits = model(to_device(masked.seen, model.output.weight.device)).cpu()
+        correct = (logits[chosen].argmax(-1) == labels).numpy()
         for kind, results in right.items():
             results.extend(correct[kinds[labels.numpy()] == kind].tolist())
     model.train(training_mode)

@@ -10,6 +10,8 @@ from tokenize import TokenError
 
 import sympy
 
+from reasonlib.maths_qa.data.compatibility import released_printing
+
 __all__ = ["RULES", "solve"]
 
 _ORDER = {"first": 1, "second": 2, "third": 3}
@@ -129,13 +131,14 @@ def solve(question: str) -> str:
     >>> solve("What is the second derivative of 12518*f**3 + 3760*f wrt f?")
     '75108*f'
     >>> solve("What is the k'th term of 485, 472, 459, 446?")
-    '498 - 13*k'
+    '-13*k + 498'
     """
     for pattern, rule in RULES:
         match = re.fullmatch(pattern, question)
         if match:
             try:
-                return rule(*match.groups())
+                with released_printing():
+                    return rule(*match.groups())
             except (ValueError, TypeError, SyntaxError, ZeroDivisionError, TokenError, sympy.SympifyError):
                 continue
     return ""

@@ -160,4 +160,5 @@ def check_equal_compute(answer: Answer, seed: int) -> None:
                 "add the steps of fine-tuning themselves": steps * both / tuned,
                 "QA-MLM reads the question together with the answer": tuned_steps + steps * encoder / tuned,
             },
+            tolerance=2e-4,  # a whole number of steps is right, too
         )

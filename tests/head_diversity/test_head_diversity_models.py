@@ -89,48 +89,79 @@ def test_switching_off_every_head_leaves_the_bias_of_the_projection():
         pass
 
 
-@pytest.mark.parametrize("form", ["bert", "distilbert", "albert"])
+SIZES = {
+    "vocab_size": 20,
+    "hidden_size": 8,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+    "pad_token_id": 0,
+}
+FORMS = {  # model of transformers to what its configuration is given
+    "Albert": {**SIZES, "embedding_size": 4},
+    "Bart": {
+        "vocab_size": 20,
+        "d_model": 8,
+        "encoder_layers": 1,
+        "decoder_layers": 1,
+        "encoder_attention_heads": 2,
+        "decoder_attention_heads": 2,
+        "encoder_ffn_dim": 16,
+        "decoder_ffn_dim": 16,
+    },
+    "Bert": SIZES,
+    "DistilBert": {"vocab_size": 20, "dim": 8, "n_layers": 2, "n_heads": 2, "hidden_dim": 16},
+    "Funnel": {"vocab_size": 20, "block_sizes": [2], "d_model": 8, "n_head": 2, "d_head": 4, "d_inner": 16},
+    "GPT2": {"vocab_size": 20, "n_embd": 8, "n_layer": 2, "n_head": 2},
+    "Longformer": {**SIZES, "attention_window": 4},
+    "MPNet": SIZES,
+    "ModernBert": SIZES,
+    "T5Encoder": {"vocab_size": 20, "d_model": 8, "d_kv": 4, "d_ff": 16, "num_layers": 2, "num_heads": 2},
+    "ViT": {**SIZES, "image_size": 8, "patch_size": 4},
+}
+ATTENTIONS = {"Bart": 3, "Funnel": 4}  # 2 in the others
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_hooks_find_the_heads_of_transformers_encoders(form):
     transformers = pytest.importorskip("transformers")
-    sizes = {"vocab_size": 20, "attn_implementation": "eager"}
-    if form == "bert":
-        config = transformers.BertConfig(
-            hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16, **sizes
-        )
-        model = transformers.BertModel(config, add_pooling_layer=False)
-    elif form == "albert":
-        config = transformers.AlbertConfig(
-            embedding_size=4,
-            hidden_size=8,
-            num_hidden_layers=1,
-            num_attention_heads=2,
-            intermediate_size=16,
-            **sizes,
-        )
-        model = transformers.AlbertModel(config, add_pooling_layer=False)
-    else:
-        config = transformers.DistilBertConfig(dim=8, n_layers=2, n_heads=2, hidden_dim=16, **sizes)
-        model = transformers.DistilBertModel(config)
-    similarity = head_similarity(model, torch.arange(18).view(3, 6) % 20)
-    assert len(similarity) == (1 if form == "albert" else 2)
+    config = getattr(transformers, f"{form.removesuffix('Encoder')}Config")(**FORMS[form])
+    model = getattr(transformers, f"{form}Model")(config)
+    given = torch.randn(3, 3, 8, 8) if form == "ViT" else torch.arange(18).view(3, 6) + 2
+    similarity = head_similarity(model, given)
+    assert len(similarity) == ATTENTIONS.get(form, 2)
     assert all(layer.cka.shape == (2, 2) for layer in similarity.values())
-    # padding is left out, and the attention's own weights mix its own values to exactly what was recorded
-    if form == "bert":
-        mask = torch.tensor([[1, 1, 1, 1, 0, 0]] * 3).bool()
-        kept = collect_heads(
-            model,
-            [{"input_ids": torch.arange(18).view(3, 6), "attention_mask": mask}],
-            run=lambda batch: model(**batch),
-            mask=lambda batch, name: batch["attention_mask"],
-        )
-        assert {tuple(heads.shape) for heads in kept.values()} == {(2, 12, 4)}
-        tokens = torch.arange(18).view(3, 6)
-        model.eval()
-        with record_heads(model) as heads, torch.no_grad():
-            output = model(tokens, output_attentions=True)
-        own = model.encoder.layer[0].attention.self
-        values = own.value(model.embeddings(tokens)).unflatten(-1, (2, 4)).transpose(1, 2)
-        torch.testing.assert_close(next(iter(heads.values())), output.attentions[0] @ values)
+    for site in attention_sites(model):
+        inputs = site.output.weight.shape[0 if form == "GPT2" else 1]  # its layers are stored transposed
+        assert (site.heads, inputs) == (2, 8)
+
+
+def test_layers_that_share_an_attention_are_kept_apart():
+    transformers = pytest.importorskip("transformers")
+    model = transformers.AlbertModel(transformers.AlbertConfig(**FORMS["Albert"]))
+    first, second = head_similarity(model, torch.arange(18).view(3, 6) + 2).items()
+    assert second[0] == f"{first[0]}, call 2"
+    assert not torch.equal(first[1].cka, second[1].cka)
+
+
+def test_heads_of_bert_are_its_own_weights_times_its_own_values():
+    transformers = pytest.importorskip("transformers")
+    config = transformers.BertConfig(**SIZES, attn_implementation="eager")
+    model = transformers.BertModel(config, add_pooling_layer=False).eval()
+    tokens = torch.arange(18).view(3, 6)
+    with record_heads(model) as heads, torch.no_grad():
+        output = model(tokens, output_attentions=True)
+    own = model.encoder.layer[0].attention.self
+    values = own.value(model.embeddings(tokens)).unflatten(-1, (2, 4)).transpose(1, 2)
+    torch.testing.assert_close(next(iter(heads.values())), output.attentions[0] @ values)
+    mask = torch.tensor([[1, 1, 1, 1, 0, 0]] * 3).bool()
+    kept = collect_heads(
+        model,
+        [{"input_ids": tokens, "attention_mask": mask}],
+        run=lambda batch: model(**batch),
+        mask=lambda batch, name: batch["attention_mask"],
+    )
+    assert {tuple(heads.shape) for heads in kept.values()} == {(2, 12, 4)}  # padding is left out
 
 
 def test_a_model_without_attention_is_refused():

@@ -10,6 +10,7 @@ Axes: B sequences, T tokens, H heads, C width of a head.
     heads (B, H, T, C) --> join --> (B, T, H * C) --[hook]--> output projection
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
@@ -33,11 +34,16 @@ __all__ = [
 _FORMS = (  # where a module keeps its number of heads, and its output projection
     ("heads", "output"),  # reasonlib.nn
     ("self.num_attention_heads", "output.dense"),  # BERT, RoBERTa, ELECTRA
-    ("attention.num_attention_heads", "output.dense"),  # ViT
+    ("self.num_heads", "output.dense"),  # Longformer
+    ("config.num_attention_heads", "o_proj"),  # ViT, DINOv2
+    ("attn.config.num_attention_heads", "attn.Wo"),  # ModernBERT
+    ("config.n_head", "post_proj"),  # Funnel
+    ("attention.num_attention_heads", "output.dense"),  # ViT, in older releases
     ("num_attention_heads", "dense"),  # ALBERT
-    ("n_heads", "out_lin"),  # DistilBERT
+    ("num_attention_heads", "o"),  # MPNet
+    ("n_heads", "out_lin"),  # DistilBERT, XLM
     ("n_heads", "o"),  # T5
-    ("num_heads", "out_proj"),  # BART
+    ("num_heads", "out_proj"),  # BART, CLIP
     ("num_heads", "c_proj"),  # GPT-2
 )
 
@@ -139,6 +145,10 @@ def hook_heads(site: AttentionSite, change: Callable[[AttentionSite, Tensor], Te
 def record_heads(model: nn.Module) -> Iterator[dict[str, Float[Tensor, "B H T C"]]]:
     """Keep what each head gives in the block's forward pass, by the name of its attention.
 
+    Notes
+    -----
+    An attention that is called again, as in ALBERT, whose layers share one, is kept again, as ``NAME, call 2``.
+
     Examples
     --------
     >>> import torch
@@ -150,7 +160,14 @@ def record_heads(model: nn.Module) -> Iterator[dict[str, Float[Tensor, "B H T C"
     {'layers.0.attention': (3, 2, 5, 4)}
     """
     kept: dict[str, Tensor] = {}
-    with change_heads(model, lambda site, heads: kept.update({site.name: heads})):
+    calls: Counter[str] = Counter()
+
+    def keep(site: AttentionSite, heads: Tensor) -> None:
+        calls[site.name] += 1
+        number = calls[site.name]
+        kept[site.name if number == 1 else f"{site.name}, call {number}"] = heads
+
+    with change_heads(model, keep):
         yield kept
 
 

@@ -147,7 +147,8 @@ def record_heads(model: nn.Module) -> Iterator[dict[str, Float[Tensor, "B H T C"
 
     Notes
     -----
-    An attention that is called again, as in ALBERT, whose layers share one, is kept again, as ``NAME, call 2``.
+    An attention that is called again is kept again, as ``NAME, call 2``; so are the layers of ALBERT, which
+    share one.
 
     Examples
     --------

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from reasonlib.head_diversity.experiments import COST, EVERY_MODEL, EXPERIMENTS, HEADS, MODELS, PRUNING
+from reasonlib.head_diversity.experiments import COST, EVERY_MODEL, EXPERIMENTS, HEADS, MODELS, PRUNING, train
 from reasonlib.head_diversity.experiments.every_model import bundled_models, random_heads
 from reasonlib.head_diversity.experiments.measures import head_metrics, mean_metrics, rank_correlation
 from reasonlib.head_diversity.experiments.train import Recipe, train_language_model
@@ -33,6 +33,30 @@ def test_a_killed_run_goes_on_to_the_same_bits(tmp_path):
     fit(recipe, checkpoint=tmp_path, minutes=0.0)
     assert torch.equal(fit(recipe, checkpoint=tmp_path), whole)
     assert not torch.equal(fit(Recipe(epochs=4, batch=8, warmup=1)), whole)
+
+
+def test_the_rate_of_drophead_follows_its_schedule(monkeypatch):
+    rates = []
+
+    class Watched(train.Drophead):
+        def _drop(self, site, heads):
+            rates.append(self.rate)
+            return super()._drop(site, heads)
+
+    monkeypatch.setattr(train, "Drophead", Watched)
+    fit(Recipe(epochs=8, batch=30, warmup=1, drophead=0.3, drophead_start=0.2))
+    in_training = [rate for number, rate in enumerate(rates) if number % 2 == 0]  # each epoch: train, valid
+    assert in_training == pytest.approx([0.2, 0.1, 0.0, 0.05, 0.1, 0.15, 0.2, 0.25])
+
+
+def test_the_weights_with_the_lowest_loss_on_valid_are_kept():
+    config = LanguageModelConfig(vocabulary=12, width=16, layers=1, heads=2, hidden=16)
+    model = LanguageModel(config, seed=0)
+    recipe = Recipe(epochs=20, batch=6, lr=3e-2, warmup=1)
+    history = train_language_model(model, ROWS[:6], ROWS[6:], recipe, seed=1)
+    losses = [row["valid_loss"] for row in history.rows]
+    assert min(losses) < losses[-1]  # it overfits
+    assert train.text_loss(model, ROWS[6:]) == pytest.approx(min(losses), abs=1e-6)
 
 
 def test_sixteen_bits_round_the_products_and_learn_as_well():
@@ -72,7 +96,9 @@ def test_first_and_last_row_at_smoke(name):
 def test_a_single_head_has_no_similarity_and_a_wide_row_is_compared_with_it():
     (record,) = run(HEADS, rows="h1-d512", scale="smoke", device="cpu")
     assert "cka" not in record.metrics and record.details["similarity"] == {}
-    assert {"single_encoder", "single_decoder", "single_cross"} < set(record.metrics)
+    parts = {"single_encoder", "single_decoder", "single_cross"}
+    assert parts < set(record.metrics)
+    assert all(record.metrics[part] < 0.99 for part in parts)  # another model, and not this one itself
     resolved = HEADS.resolve(settings(HEADS, "h8-d256", "quick"), "bleu")
     assert (resolved["width"], resolved["hidden"]) == (32, 128)
 

@@ -7,8 +7,15 @@ import torch
 from drawing import draw
 from torch import nn
 
-from reasonlib.head_diversity.data.pairs import PairBatch
-from reasonlib.head_diversity.experiments.train import Recipe, text_heads, text_loss, train_language_model
+from reasonlib.head_diversity.data.pairs import PairBatch, pair_batches
+from reasonlib.head_diversity.experiments.train import (
+    Recipe,
+    text_heads,
+    text_loss,
+    train_language_model,
+    train_translator,
+    valid_loss,
+)
 from reasonlib.head_diversity.models.diversity import (
     collect_heads,
     compare_heads,
@@ -335,6 +342,72 @@ def test_heads_are_collected_without_padding():
     assert model.training
     few = collect_heads(model, [PAIRS, PAIRS], tokens=5)
     assert {tuple(outputs.shape) for outputs in few.values()} == {(2, 5, 8)}
+
+
+def test_heads_are_collected_without_dropout():
+    model = language_model(dropout=0.5).train()
+    words = torch.arange(3, 11).view(2, 4)
+    first, second = (collect_heads(model, [words]) for _ in range(2))
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_models_are_compared_by_their_joined_heads():
+    """By the canonical correlations of all columns: roots of the eigenvalues of inv(Sxx) Sxy inv(Syy) Syx."""
+    first, second = draw(2, 60, 3), draw(1, 60, 4, seed=1)
+    second[0, :, :2] += first[1, :, :2]
+    x = torch.cat(list(first), 1)
+    x, y = x - x.mean(0), second[0] - second[0].mean(0)
+    squares = torch.linalg.eigvals(
+        torch.linalg.solve(x.mT @ x, x.mT @ y) @ torch.linalg.solve(y.mT @ y, y.mT @ x)
+    ).real
+    expected = squares.sort(descending=True).values[:4].sqrt()
+    curves = model_similarity({"a": first}, {"a": second}, threshold=1.0)
+    torch.testing.assert_close(curves["a"], expected)
+
+
+def reversals(count, seed):
+    rows = torch.randint(3, 12, (count, 4), generator=torch.Generator().manual_seed(seed)).tolist()
+    return [(tuple(row), (*row[::-1], 2)) for row in rows]
+
+
+def test_a_translator_learns_to_reverse_and_needs_its_memory_for_it():
+    train, valid = reversals(400, 0), reversals(60, 1)
+    config = TranslatorConfig(vocabulary=12, width=32, layers=1, heads=2, hidden=64, dropout=0.0)
+    model = Translator(config, seed=1)
+    train_translator(model, train, valid, Recipe(epochs=16, batch=20, lr=5e-3, warmup=20), seed=0)
+
+    def share():
+        ((items, batch),) = pair_batches(valid, size=60)
+        written = decoding.best(decoding.greedy(model, batch, longest=6))
+        right = [list(ids) == list(valid[item][1][:-1]) for item, ids in zip(items, written, strict=True)]
+        return sum(right) / len(right)
+
+    assert share() > 0.9
+    with switch_off(model, {"decoder.layers.0.memory_attention": [0, 1]}):
+        assert share() < 0.1
+
+
+def test_loss_on_valid_counts_every_token_once():
+    model = translator().eval()
+    pairs = [((5, 6), (6, 2)), ((7,), (8, 9, 10, 2)), ((8, 9, 5), (2,))]
+    whole = valid_loss(model, pairs)
+    assert valid_loss(model, pairs, size=1) == pytest.approx(whole, abs=1e-5)
+    means = [valid_loss(model, [pair]) * len(pair[1]) for pair in pairs]
+    assert whole == pytest.approx(sum(means) / 7, abs=1e-5)
+
+
+def test_the_orthogonality_penalty_makes_values_orthonormal():
+    """Learning: the spectral norm falls on other text, and hardly without the penalty."""
+    rows = torch.randint(3, 12, (60, 9), generator=torch.Generator().manual_seed(0))
+    norms = {}
+    for weight in (0.0, 1.0):
+        model = language_model(heads=2)
+        recipe = Recipe(epochs=12, batch=8, lr=1e-2, warmup=1, orthogonality=weight)
+        train_language_model(model, rows[:40], rows[40:], recipe, seed=0)
+        with record_projections(model) as projections, torch.no_grad():
+            model(rows[40:])
+        norms[weight] = sum(float(srip(flat_tokens(p.values)).mean()) for p in projections.values()) / 2
+    assert norms[1.0] < 0.5 * norms[0.0]
 
 
 def test_the_hsic_penalty_makes_heads_differ():

@@ -14,6 +14,7 @@ from reasonlib.head_diversity.experiments.train import (
     text_loss,
     train_language_model,
     train_translator,
+    translation_heads,
     valid_loss,
 )
 from reasonlib.head_diversity.models.diversity import (
@@ -243,6 +244,18 @@ def test_disagreement_is_the_mean_cosine():
     assert float(disagreement(vectors)) == pytest.approx(1 / 3)
 
 
+def test_orthogonality_penalty_adds_the_norm_of_values_and_the_cosines_of_three():
+    queries, keys, values = draw(4, 3, 5), draw(6, 3, 5, seed=1), draw(6, 3, 5, seed=2)
+    cosines = [
+        nn.functional.cosine_similarity(part[:, i], part[:, j], dim=-1).mean()
+        for part in (queries, keys, values)
+        for i, j in ((0, 1), (0, 2), (1, 2))
+    ]
+    expected = srip(values).mean() + sum(cosines) / 9
+    torch.testing.assert_close(orthogonality_penalty(queries, keys, values), expected)
+    assert float(orthogonality_penalty(queries[:, :1], keys[:, :1], values[:, :1])) == 0
+
+
 def test_gradients_of_the_regularisers():
     heads, vectors = draw(3, 7, 2).requires_grad_(), draw(4, 3, 5, seed=1).requires_grad_()
     assert torch.autograd.gradcheck(hsic_penalty, heads)
@@ -385,6 +398,26 @@ def test_a_translator_learns_to_reverse_and_needs_its_memory_for_it():
     assert share() > 0.9
     with switch_off(model, {"decoder.layers.0.memory_attention": [0, 1]}):
         assert share() < 0.1
+
+
+def test_padding_takes_no_part_in_the_training_of_a_translator_or_in_its_similarities():
+    model = translator()
+    pairs = [((5, 6, 7, 8), (6, 7, 2)), ((9,), (8, 9, 10, 11, 2))]
+    heads = translation_heads(model, pairs, tokens=100)
+    assert {name.split(".")[0]: outputs.shape[1] for name, outputs in heads.items()} == {
+        "encoder": 5,
+        "decoder": 8,
+    }
+    alone = [translation_heads(model, [pair], tokens=100) for pair in pairs]
+    for name, outputs in heads.items():
+        apart = torch.cat([each[name] for each in alone], 1)
+        order = [outputs.flatten(2)[0].sub(row).abs().sum(-1).argmin() for row in apart[0]]
+        torch.testing.assert_close(outputs[:, order], apart)
+    mean = torch.stack([hsic_penalty(outputs) for outputs in heads.values()]).mean()
+    plain = valid_loss(model, pairs)
+    recipe = Recipe(epochs=1, batch=2, warmup=1, hsic=2.0)
+    history = train_translator(model, pairs, pairs, recipe, seed=0)
+    assert history.rows[0]["loss"] == pytest.approx(plain + 2 * float(mean), rel=1e-5)
 
 
 def test_loss_on_valid_counts_every_token_once():

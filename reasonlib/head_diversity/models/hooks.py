@@ -1,7 +1,8 @@
 """What each head of a trained model does: watched, dropped or switched off, in any Transformer.
 
-Every attention ends in a linear map whose input is the joined heads. A hook there sees what each head gives,
-and can change it, in the attention of `reasonlib.nn` and in the encoders of ``transformers`` alike.
+Attention ends in a linear map whose input is the joined heads. A hook there sees what each head gives, and can
+change it, in the attention of `reasonlib.nn` and in most encoders of ``transformers``: not in XLNet and
+SqueezeBERT, which have no such module, nor in ConvBERT, where convolutions join the heads.
 
 Axes: B sequences, T tokens, H heads, C width of a head.
 

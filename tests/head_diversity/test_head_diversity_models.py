@@ -177,6 +177,13 @@ def test_a_model_without_attention_is_refused():
         attention_sites(nn.Linear(2, 2))
 
 
+def test_heads_that_are_joined_with_convolutions_are_refused():
+    transformers = pytest.importorskip("transformers")
+    model = transformers.ConvBertModel(transformers.ConvBertConfig(**SIZES, embedding_size=8))
+    with pytest.raises(ValueError, match="ConvBertModel has no multi-head attention of a known form"):
+        attention_sites(model)
+
+
 # Drophead
 
 

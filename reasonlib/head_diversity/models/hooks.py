@@ -1,8 +1,8 @@
 """What each head of a trained model does: watched, dropped or switched off, in any Transformer.
 
-Attention ends in a linear map whose input is the joined heads. A hook there sees what each head gives, and can
-change it, in the attention of `reasonlib.nn` and in most encoders of ``transformers``: not in XLNet and
-SqueezeBERT, which have no such module, nor in ConvBERT, where convolutions join the heads.
+Attention ends in a linear map whose input is the joined heads. A hook there sees what each head gives, and
+can change it, in the attention of `reasonlib.nn` and in most encoders of ``transformers``: not in XLNet and
+SqueezeBERT, which have no such module, nor in ConvBERT, which joins heads and convolutions.
 
 Axes: B sequences, T tokens, H heads, C width of a head.
 
@@ -85,6 +85,8 @@ def attention_sites(model: nn.Module) -> list[AttentionSite]:
     """
     sites = []
     for name, module in model.named_modules():
+        if _attribute(module, "self.conv_out_layer") is not None:  # ConvBERT
+            continue
         for heads_path, output_path in _FORMS:
             heads, output = _attribute(module, heads_path), _attribute(module, output_path)
             if isinstance(heads, int) and isinstance(output, nn.Module) and hasattr(output, "weight"):

@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 
+from reasonlib.head_diversity.models.drophead import Drophead
 from reasonlib.head_diversity.models.language_model import LanguageModel, LanguageModelConfig, prediction_loss
 from reasonlib.head_diversity.models.regularisers import Penalties, penalised_loss
 from reasonlib.nn import cka, svcca
@@ -57,18 +58,23 @@ def comparisons():
     model = LanguageModel(config, seed=0)
     batch = torch.randint(0, 1000, (20, 36), generator=draw)
 
-    def step(penalties):
+    dropping = LanguageModel(config, seed=0)
+    Drophead(dropping, 0.1)
+
+    def step(penalties, model=model):
         penalised_loss(
             model, lambda: prediction_loss(model, batch), penalties, lambda name, part: None
         ).backward()
 
-    for name, penalties in (
-        ("HSIC", Penalties(hsic=0.1)),
-        ("orthogonality", Penalties(orthogonality=1.0)),
+    for name, penalties, trained in (
+        ("HSIC", Penalties(hsic=0.1), model),
+        ("orthogonality", Penalties(orthogonality=1.0), model),
+        ("Drophead", Penalties(), dropping),
+        ("all three", Penalties(hsic=0.1, orthogonality=1.0), dropping),
     ):
         yield (
             f"a training step with {name}",
             "a step without",
-            lambda penalties=penalties: step(penalties),
+            lambda penalties=penalties, trained=trained: step(penalties, trained),
             lambda: step(Penalties()),
         )

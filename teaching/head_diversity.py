@@ -29,6 +29,10 @@ def plain_below(x, y):
     return unbiased(gram, other) / (hsic_of_kernels(gram, gram) * hsic_of_kernels(other, other)).sqrt()
 
 
+def never_negative(x, y):
+    return debiased_cka(x, y).clamp_min(0)
+
+
 def hollow_alone(x, y):
     gram, other = (each - torch.diag(each.diagonal()) for each in (x @ x.T, y @ y.T))
     return hsic_of_kernels(gram, other) / (hsic_of_kernels(gram, gram) * hsic_of_kernels(other, other)).sqrt()
@@ -146,6 +150,10 @@ def spectral_norm(matrix, start, steps):
     return (matrix @ vector).norm()
 
 
+def one_step_fewer(matrix, start, steps):
+    return spectral_norm(matrix, start, max(steps - 1, 0))
+
+
 def with_sign(matrix, start, steps):
     vector = start / start.norm()
     for _ in range(steps):
@@ -188,6 +196,7 @@ EDITION = {
                 plain_below, "below the fraction line", "numerator and denominator need the same estimate"
             ),
             Mistake(hollow_alone, "not enough", "an empty diagonal must be balanced by two more terms"),
+            Mistake(never_negative, "leave negative estimates", "cut off at 0, the mean is too high again"),
         ],
     ),
     "same_to_cka": Solved(
@@ -312,6 +321,7 @@ EDITION = {
                 "a single product",
                 "one product mixes all directions; repetition singles one out",
             ),
+            Mistake(one_step_fewer, "count the steps", "where it has converged, a step more is not seen"),
         ],
     ),
     "orthonormal_copies": Solved(

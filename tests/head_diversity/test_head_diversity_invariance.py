@@ -1,4 +1,6 @@
-"""Which linear maps the measures of similarity do not see."""
+"""Which linear maps the measures of similarity do not see; the cosine of random vectors."""
+
+import math
 
 import pytest
 
@@ -20,3 +22,10 @@ def test_an_affine_map_changes_all_but_cca():
     metrics = measure("affine")
     assert metrics.pop("cca") == pytest.approx(1)
     assert max(metrics.values()) < 0.999
+
+
+@pytest.mark.parametrize("width", [8, 512])
+def test_random_vectors_are_nearly_at_right_angles_in_many_dimensions(width):
+    experiment = EXPERIMENTS["head_diversity/random_vectors"]
+    (result,) = run(experiment, rows=f"d{width}", scale="quick", progress=False)
+    assert result.metrics["cosine"] == pytest.approx((2 / (math.pi * width)) ** 0.5, rel=0.1)

@@ -7,8 +7,16 @@ import torch
 from drawing import draw
 from torch import nn
 
-from reasonlib.head_diversity.data.pairs import PairBatch
-from reasonlib.head_diversity.experiments.train import Recipe, text_heads, text_loss, train_language_model
+from reasonlib.head_diversity.data.pairs import PairBatch, pair_batches
+from reasonlib.head_diversity.experiments.train import (
+    Recipe,
+    text_heads,
+    text_loss,
+    train_language_model,
+    train_translator,
+    translation_heads,
+    valid_loss,
+)
 from reasonlib.head_diversity.models.diversity import (
     collect_heads,
     compare_heads,
@@ -89,53 +97,91 @@ def test_switching_off_every_head_leaves_the_bias_of_the_projection():
         pass
 
 
-@pytest.mark.parametrize("form", ["bert", "distilbert", "albert"])
+SIZES = {
+    "vocab_size": 20,
+    "hidden_size": 8,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+    "pad_token_id": 0,
+}
+FORMS = {  # model of transformers to what its configuration is given
+    "Albert": {**SIZES, "embedding_size": 4},
+    "Bart": {
+        "vocab_size": 20,
+        "d_model": 8,
+        "encoder_layers": 1,
+        "decoder_layers": 1,
+        "encoder_attention_heads": 2,
+        "decoder_attention_heads": 2,
+        "encoder_ffn_dim": 16,
+        "decoder_ffn_dim": 16,
+    },
+    "Bert": SIZES,
+    "DistilBert": {"vocab_size": 20, "dim": 8, "n_layers": 2, "n_heads": 2, "hidden_dim": 16},
+    "Funnel": {"vocab_size": 20, "block_sizes": [2], "d_model": 8, "n_head": 2, "d_head": 4, "d_inner": 16},
+    "GPT2": {"vocab_size": 20, "n_embd": 8, "n_layer": 2, "n_head": 2},
+    "Longformer": {**SIZES, "attention_window": 4},
+    "MPNet": SIZES,
+    "ModernBert": SIZES,
+    "T5Encoder": {"vocab_size": 20, "d_model": 8, "d_kv": 4, "d_ff": 16, "num_layers": 2, "num_heads": 2},
+    "ViT": {**SIZES, "image_size": 8, "patch_size": 4},
+}
+ATTENTIONS = {"Bart": 3, "Funnel": 4}  # 2 in the others
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_hooks_find_the_heads_of_transformers_encoders(form):
     transformers = pytest.importorskip("transformers")
-    sizes = {"vocab_size": 20, "attn_implementation": "eager"}
-    if form == "bert":
-        config = transformers.BertConfig(
-            hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16, **sizes
-        )
-        model = transformers.BertModel(config, add_pooling_layer=False)
-    elif form == "albert":
-        config = transformers.AlbertConfig(
-            embedding_size=4,
-            hidden_size=8,
-            num_hidden_layers=1,
-            num_attention_heads=2,
-            intermediate_size=16,
-            **sizes,
-        )
-        model = transformers.AlbertModel(config, add_pooling_layer=False)
-    else:
-        config = transformers.DistilBertConfig(dim=8, n_layers=2, n_heads=2, hidden_dim=16, **sizes)
-        model = transformers.DistilBertModel(config)
-    similarity = head_similarity(model, torch.arange(18).view(3, 6) % 20)
-    assert len(similarity) == (1 if form == "albert" else 2)
+    config = getattr(transformers, f"{form.removesuffix('Encoder')}Config")(**FORMS[form])
+    model = getattr(transformers, f"{form}Model")(config)
+    given = torch.randn(3, 3, 8, 8) if form == "ViT" else torch.arange(18).view(3, 6) + 2
+    similarity = head_similarity(model, given)
+    assert len(similarity) == ATTENTIONS.get(form, 2)
     assert all(layer.cka.shape == (2, 2) for layer in similarity.values())
-    # padding is left out, and the attention's own weights mix its own values to exactly what was recorded
-    if form == "bert":
-        mask = torch.tensor([[1, 1, 1, 1, 0, 0]] * 3).bool()
-        kept = collect_heads(
-            model,
-            [{"input_ids": torch.arange(18).view(3, 6), "attention_mask": mask}],
-            run=lambda batch: model(**batch),
-            mask=lambda batch, name: batch["attention_mask"],
-        )
-        assert {tuple(heads.shape) for heads in kept.values()} == {(2, 12, 4)}
-        tokens = torch.arange(18).view(3, 6)
-        model.eval()
-        with record_heads(model) as heads, torch.no_grad():
-            output = model(tokens, output_attentions=True)
-        own = model.encoder.layer[0].attention.self
-        values = own.value(model.embeddings(tokens)).unflatten(-1, (2, 4)).transpose(1, 2)
-        torch.testing.assert_close(next(iter(heads.values())), output.attentions[0] @ values)
+    for site in attention_sites(model):
+        inputs = site.output.weight.shape[0 if form == "GPT2" else 1]  # its layers are stored transposed
+        assert (site.heads, inputs) == (2, 8)
+
+
+def test_layers_that_share_an_attention_are_kept_apart():
+    transformers = pytest.importorskip("transformers")
+    model = transformers.AlbertModel(transformers.AlbertConfig(**FORMS["Albert"]))
+    first, second = head_similarity(model, torch.arange(18).view(3, 6) + 2).items()
+    assert second[0] == f"{first[0]}, call 2"
+    assert not torch.equal(first[1].cka, second[1].cka)
+
+
+def test_heads_of_bert_are_its_own_weights_times_its_own_values():
+    transformers = pytest.importorskip("transformers")
+    config = transformers.BertConfig(**SIZES, attn_implementation="eager")
+    model = transformers.BertModel(config, add_pooling_layer=False).eval()
+    tokens = torch.arange(18).view(3, 6)
+    with record_heads(model) as heads, torch.no_grad():
+        output = model(tokens, output_attentions=True)
+    own = model.encoder.layer[0].attention.self
+    values = own.value(model.embeddings(tokens)).unflatten(-1, (2, 4)).transpose(1, 2)
+    torch.testing.assert_close(next(iter(heads.values())), output.attentions[0] @ values)
+    mask = torch.tensor([[1, 1, 1, 1, 0, 0]] * 3).bool()
+    kept = collect_heads(
+        model,
+        [{"input_ids": tokens, "attention_mask": mask}],
+        run=lambda batch: model(**batch),
+        mask=lambda batch, name: batch["attention_mask"],
+    )
+    assert {tuple(heads.shape) for heads in kept.values()} == {(2, 12, 4)}  # padding is left out
 
 
 def test_a_model_without_attention_is_refused():
     with pytest.raises(ValueError, match="no multi-head attention"):
         attention_sites(nn.Linear(2, 2))
+
+
+def test_heads_that_are_joined_with_convolutions_are_refused():
+    transformers = pytest.importorskip("transformers")
+    model = transformers.ConvBertModel(transformers.ConvBertConfig(**SIZES, embedding_size=8))
+    with pytest.raises(ValueError, match="ConvBertModel has no multi-head attention of a known form"):
+        attention_sites(model)
 
 
 # Drophead
@@ -203,6 +249,18 @@ def test_power_iteration_comes_to_the_spectral_norm_from_below():
 def test_disagreement_is_the_mean_cosine():
     vectors = torch.tensor([[[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]]])
     assert float(disagreement(vectors)) == pytest.approx(1 / 3)
+
+
+def test_orthogonality_penalty_adds_the_norm_of_values_and_the_cosines_of_three():
+    queries, keys, values = draw(4, 3, 5), draw(6, 3, 5, seed=1), draw(6, 3, 5, seed=2)
+    cosines = [
+        nn.functional.cosine_similarity(part[:, i], part[:, j], dim=-1).mean()
+        for part in (queries, keys, values)
+        for i, j in ((0, 1), (0, 2), (1, 2))
+    ]
+    expected = srip(values).mean() + sum(cosines) / 9
+    torch.testing.assert_close(orthogonality_penalty(queries, keys, values), expected)
+    assert float(orthogonality_penalty(queries[:, :1], keys[:, :1], values[:, :1])) == 0
 
 
 def test_gradients_of_the_regularisers():
@@ -304,6 +362,92 @@ def test_heads_are_collected_without_padding():
     assert model.training
     few = collect_heads(model, [PAIRS, PAIRS], tokens=5)
     assert {tuple(outputs.shape) for outputs in few.values()} == {(2, 5, 8)}
+
+
+def test_heads_are_collected_without_dropout():
+    model = language_model(dropout=0.5).train()
+    words = torch.arange(3, 11).view(2, 4)
+    first, second = (collect_heads(model, [words]) for _ in range(2))
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_models_are_compared_by_their_joined_heads():
+    """By the canonical correlations of all columns: roots of the eigenvalues of inv(Sxx) Sxy inv(Syy) Syx."""
+    first, second = draw(2, 60, 3), draw(1, 60, 4, seed=1)
+    second[0, :, :2] += first[1, :, :2]
+    x = torch.cat(list(first), 1)
+    x, y = x - x.mean(0), second[0] - second[0].mean(0)
+    squares = torch.linalg.eigvals(
+        torch.linalg.solve(x.mT @ x, x.mT @ y) @ torch.linalg.solve(y.mT @ y, y.mT @ x)
+    ).real
+    expected = squares.sort(descending=True).values[:4].sqrt()
+    curves = model_similarity({"a": first}, {"a": second}, threshold=1.0)
+    torch.testing.assert_close(curves["a"], expected)
+
+
+def reversals(count, seed):
+    rows = torch.randint(3, 12, (count, 4), generator=torch.Generator().manual_seed(seed)).tolist()
+    return [(tuple(row), (*row[::-1], 2)) for row in rows]
+
+
+def test_a_translator_learns_to_reverse_and_needs_its_memory_for_it():
+    train, valid = reversals(400, 0), reversals(60, 1)
+    config = TranslatorConfig(vocabulary=12, width=32, layers=1, heads=2, hidden=64, dropout=0.0)
+    model = Translator(config, seed=1)
+    train_translator(model, train, valid, Recipe(epochs=16, batch=20, lr=5e-3, warmup=20), seed=0)
+
+    def share():
+        ((items, batch),) = pair_batches(valid, size=60)
+        written = decoding.best(decoding.greedy(model, batch, longest=6))
+        right = [list(ids) == list(valid[item][1][:-1]) for item, ids in zip(items, written, strict=True)]
+        return sum(right) / len(right)
+
+    assert share() > 0.9
+    with switch_off(model, {"decoder.layers.0.memory_attention": [0, 1]}):
+        assert share() < 0.1
+
+
+def test_padding_takes_no_part_in_the_training_of_a_translator_or_in_its_similarities():
+    model = translator()
+    pairs = [((5, 6, 7, 8), (6, 7, 2)), ((9,), (8, 9, 10, 11, 2))]
+    heads = translation_heads(model, pairs, tokens=100)
+    assert {name.split(".")[0]: outputs.shape[1] for name, outputs in heads.items()} == {
+        "encoder": 5,
+        "decoder": 8,
+    }
+    alone = [translation_heads(model, [pair], tokens=100) for pair in pairs]
+    for name, outputs in heads.items():
+        apart = torch.cat([each[name] for each in alone], 1)
+        order = [outputs.flatten(2)[0].sub(row).abs().sum(-1).argmin() for row in apart[0]]
+        torch.testing.assert_close(outputs[:, order], apart)
+    mean = torch.stack([hsic_penalty(outputs) for outputs in heads.values()]).mean()
+    plain = valid_loss(model, pairs)
+    recipe = Recipe(epochs=1, batch=2, warmup=1, hsic=2.0)
+    history = train_translator(model, pairs, pairs, recipe, seed=0)
+    assert history.rows[0]["loss"] == pytest.approx(plain + 2 * float(mean), rel=1e-5)
+
+
+def test_loss_on_valid_counts_every_token_once():
+    model = translator().eval()
+    pairs = [((5, 6), (6, 2)), ((7,), (8, 9, 10, 2)), ((8, 9, 5), (2,))]
+    whole = valid_loss(model, pairs)
+    assert valid_loss(model, pairs, size=1) == pytest.approx(whole, abs=1e-5)
+    means = [valid_loss(model, [pair]) * len(pair[1]) for pair in pairs]
+    assert whole == pytest.approx(sum(means) / 7, abs=1e-5)
+
+
+def test_the_orthogonality_penalty_makes_values_orthonormal():
+    """Learning: the spectral norm falls on other text, and hardly without the penalty."""
+    rows = torch.randint(3, 12, (60, 9), generator=torch.Generator().manual_seed(0))
+    norms = {}
+    for weight in (0.0, 1.0):
+        model = language_model(heads=2)
+        recipe = Recipe(epochs=12, batch=8, lr=1e-2, warmup=1, orthogonality=weight)
+        train_language_model(model, rows[:40], rows[40:], recipe, seed=0)
+        with record_projections(model) as projections, torch.no_grad():
+            model(rows[40:])
+        norms[weight] = sum(float(srip(flat_tokens(p.values)).mean()) for p in projections.values()) / 2
+    assert norms[1.0] < 0.5 * norms[0.0]
 
 
 def test_the_hsic_penalty_makes_heads_differ():

@@ -22,7 +22,7 @@ def test_numbers_of_the_source_come_from_its_claims():
 
 
 def test_a_quarter_turn_is_orthogonal_and_the_same():
-    assert "example: 0.00. CKA: 1.00." in figures.quarter_turn().alt
+    assert "example: 0.00. Linear CKA: 1.00." in figures.quarter_turn().alt
 
 
 def test_geometry_puts_random_projections_beside_the_source():

@@ -9,6 +9,7 @@ from reasonlib.head_diversity.experiments.every_model import bundles_version, ru
 from reasonlib.head_diversity.experiments.invariance import run_invariance
 from reasonlib.head_diversity.experiments.language_model import run_language_model, text_version
 from reasonlib.head_diversity.experiments.pruning import run_pruning
+from reasonlib.head_diversity.experiments.random_vectors import run_random_vectors
 from reasonlib.head_diversity.experiments.small_samples import run_small_samples
 from reasonlib.head_diversity.experiments.translation import run_translation, sizes
 from reasonlib.tracking.experiment import Experiment, by_scale, extend_scales, family, named, subset
@@ -181,6 +182,16 @@ SMALL_SAMPLES = Experiment(
     shares={"*": 0},  # similarities
 )
 
+RANDOM_VECTORS = Experiment(
+    name="head_diversity/random_vectors",
+    title="The cosine of two random vectors, by their number of dimensions",
+    rows={f"d{width}": {"width": width} for width in (8, 64, 512)},
+    scales=by_scale(pairs=(10, 1000, 10_000)),
+    data=subset(DATA, "gaussian"),
+    run=run_random_vectors,
+    shares={"*": 0},  # cosines
+)
+
 INVARIANCE = Experiment(
     name="head_diversity/invariance",
     title="Which linear maps the measures of similarity do not see",
@@ -236,6 +247,7 @@ EXPERIMENTS = named(
     TRANSLATION,
     PRUNING,
     SMALL_SAMPLES,
+    RANDOM_VECTORS,
     INVARIANCE,
     EVERY_MODEL,
     COST,

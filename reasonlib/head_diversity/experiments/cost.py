@@ -17,7 +17,7 @@ __all__ = ["run_cost"]
 
 
 def run_cost(trial: Trial) -> Measured:
-    """Time training steps in turn, with and without the row's regularisers.
+    """Time training steps, forward and backward alone, in turn with and without the row's regularisers.
 
     Metrics
     -------

@@ -1,7 +1,8 @@
 """What each head of a trained model does: watched, dropped or switched off, in any Transformer.
 
-Every attention ends in a linear map whose input is the joined heads. A hook there sees what each head gives,
-and can change it, in the attention of `reasonlib.nn` and in the encoders of ``transformers`` alike.
+Attention ends in a linear map whose input is the joined heads. A hook there sees what each head gives, and
+can change it, in the attention of `reasonlib.nn` and in most encoders of ``transformers``: not in XLNet and
+SqueezeBERT, which have no such module, nor in ConvBERT, which joins heads and convolutions.
 
 Axes: B sequences, T tokens, H heads, C width of a head.
 
@@ -10,6 +11,7 @@ Axes: B sequences, T tokens, H heads, C width of a head.
     heads (B, H, T, C) --> join --> (B, T, H * C) --[hook]--> output projection
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
@@ -33,11 +35,16 @@ __all__ = [
 _FORMS = (  # where a module keeps its number of heads, and its output projection
     ("heads", "output"),  # reasonlib.nn
     ("self.num_attention_heads", "output.dense"),  # BERT, RoBERTa, ELECTRA
-    ("attention.num_attention_heads", "output.dense"),  # ViT
+    ("self.num_heads", "output.dense"),  # Longformer
+    ("config.num_attention_heads", "o_proj"),  # ViT, DINOv2
+    ("attn.config.num_attention_heads", "attn.Wo"),  # ModernBERT
+    ("config.n_head", "post_proj"),  # Funnel
+    ("attention.num_attention_heads", "output.dense"),  # ViT, in older releases
     ("num_attention_heads", "dense"),  # ALBERT
-    ("n_heads", "out_lin"),  # DistilBERT
+    ("num_attention_heads", "o"),  # MPNet
+    ("n_heads", "out_lin"),  # DistilBERT, XLM
     ("n_heads", "o"),  # T5
-    ("num_heads", "out_proj"),  # BART
+    ("num_heads", "out_proj"),  # BART, CLIP
     ("num_heads", "c_proj"),  # GPT-2
 )
 
@@ -78,6 +85,8 @@ def attention_sites(model: nn.Module) -> list[AttentionSite]:
     """
     sites = []
     for name, module in model.named_modules():
+        if _attribute(module, "self.conv_out_layer") is not None:  # ConvBERT
+            continue
         for heads_path, output_path in _FORMS:
             heads, output = _attribute(module, heads_path), _attribute(module, output_path)
             if isinstance(heads, int) and isinstance(output, nn.Module) and hasattr(output, "weight"):
@@ -139,6 +148,11 @@ def hook_heads(site: AttentionSite, change: Callable[[AttentionSite, Tensor], Te
 def record_heads(model: nn.Module) -> Iterator[dict[str, Float[Tensor, "B H T C"]]]:
     """Keep what each head gives in the block's forward pass, by the name of its attention.
 
+    Notes
+    -----
+    An attention that is called again is kept again, as ``NAME, call 2``; so are the layers of ALBERT, which
+    share one.
+
     Examples
     --------
     >>> import torch
@@ -150,7 +164,14 @@ def record_heads(model: nn.Module) -> Iterator[dict[str, Float[Tensor, "B H T C"
     {'layers.0.attention': (3, 2, 5, 4)}
     """
     kept: dict[str, Tensor] = {}
-    with change_heads(model, lambda site, heads: kept.update({site.name: heads})):
+    calls: Counter[str] = Counter()
+
+    def keep(site: AttentionSite, heads: Tensor) -> None:
+        calls[site.name] += 1
+        number = calls[site.name]
+        kept[site.name if number == 1 else f"{site.name}, call {number}"] = heads
+
+    with change_heads(model, keep):
         yield kept
 
 

@@ -91,8 +91,8 @@ def bias() -> Picture:
             lines, x="examples N", y="similarity of independent clouds", limits=(-0.1, 1), log=True
         ),
         alt="Similarity of two independent clouds by the number of examples.",
-        caption=f"Two independent clouds in {DIMENSIONS} dimensions: three measures and the formula "
-        "D / (N + D), by the number of examples. The true similarity is 0. "
+        caption=f"Two independent clouds in {DIMENSIONS} dimensions: three measures (CKA is linear) "
+        "and the formula D / (N + D), by the number of examples. The true similarity is 0. "
         f"Means ({results.together(map(results.origin, groups.values()))}).",
     )
 
@@ -137,7 +137,7 @@ def heads_published() -> Picture:
         plotting.lines(lines, x="heads", y="mean similarity of two heads", limits=(0, 1)),
         alt="Mean similarity of two heads by the number of heads, in the source and here.",
         caption="Mean similarity of two heads by the number of heads, for models of one width. The "
-        "source's table 4.3 has plain CKA; ours is debiased CKA "
+        "source's table 4.3 has plain CKA; ours is linear, debiased CKA "
         f"({results.together(origins) or 'not measured yet'}).",
     )
 
@@ -195,7 +195,7 @@ def geometry(untrained: Mapping[int, float]) -> Picture:
         alt="CKA of two heads by the number of heads, beside that of random projections.",
         caption="CKA of two heads by the number of heads: 1 / H, the value for random orthonormal "
         "projections; the source's nine models (mean and range over widths, plain CKA); and our language "
-        "models before training (debiased CKA, one model of each size) and after it "
+        "models before training (linear, debiased CKA, one model of each size) and after it "
         f"({results.together(origins) or 'not measured yet'}).",
     )
 
@@ -216,7 +216,8 @@ def every_model() -> Picture:
         plotting.bars(values, unit="mean similarity of two heads", limits=(0, 1)),
         alt="Mean similarity of two heads in the bundled models of the book.",
         caption="Mean similarity of two heads over all pairs and attentions, in the bundled models of the "
-        "book whose layers all have the same number of heads. Each attention was given random vectors "
+        "book whose layers all have the same number of heads. CKA is linear. Each attention was given random "
+        "vectors "
         f"({origin}).",
     )
 
@@ -230,7 +231,8 @@ def quarter_turn(count: int = 12) -> Picture:
     right = left @ torch.tensor([[0.0, 1.0], [-1.0, 0.0]])
     cosine = float(torch.nn.functional.cosine_similarity(left, right, dim=1).abs().mean())
     summary = (
-        f"Mean absolute cosine of the two vectors of an example: {cosine:.2f}. CKA: {cka(left, right):.2f}."
+        f"Mean absolute cosine of the two vectors of an example: {cosine:.2f}. "
+        f"Linear CKA: {cka(left, right):.2f}."
     )
     with plotting.theme():
         drawing, axes = plotting.figure(height=2.7, columns=2)
@@ -293,8 +295,8 @@ def control_similarity() -> Picture:
     return plotting.show(
         plotting.bars(values, unit="mean similarity of two heads", limits=(0, 1)),
         alt="Similarity of heads with each control.",
-        caption=f"Mean similarity of two heads of a language model ({results.together(origins)}). Lines: "
-        "95 % intervals.",
+        caption=f"Mean similarity of two heads of a language model ({results.together(origins)}). CKA is "
+        "linear. Lines: 95 % intervals.",
     )
 
 
@@ -326,8 +328,8 @@ def pruning() -> Picture:
         drawing,
         alt=f"Damage by removal against similarity, for {counts}.",
         caption=f"Each mark is a head of a trained model ({counts}; {results.together(origins)}): how much "
-        "it resembles the other heads of its layer (debiased CKA), and how much the test loss rises when it "
-        "is set to zero.",
+        "it resembles the other heads of its layer (linear, debiased CKA), and how much the test loss rises "
+        "when it is set to zero.",
     )
 
 

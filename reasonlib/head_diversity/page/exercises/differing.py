@@ -49,10 +49,10 @@ def check_drophead(answer: Answer, seed: int) -> None:
 
 
 def spectral_norm(matrix: Tensor, start: Tensor, steps: int) -> Tensor:
-    """Estimate the largest singular value by power iteration."""
+    """Estimate the largest absolute eigenvalue of a symmetric matrix by power iteration."""
     vector = start / start.norm()
     for _ in range(steps):
-        vector = matrix.mT @ (matrix @ vector)
+        vector = matrix @ vector
         vector = vector / vector.norm()
     return (matrix @ vector).norm()
 
@@ -64,7 +64,7 @@ def check_spectral_norm(answer: Answer, seed: int) -> None:
 
     ``matrix`` is (D, D) and symmetric, such as the Gram matrix of value vectors minus the identity. ``start``
     holds D numbers; divide it by its length first. Multiply by the matrix and divide by the length ``steps``
-    times, and return the length of one more product. The test takes enough steps to converge.
+    times, and return the length of one more product.
     """
     draw = torch.Generator().manual_seed(seed)
     turned = torch.linalg.qr(torch.randn(5, 5, dtype=torch.float64, generator=draw)).Q
@@ -91,6 +91,11 @@ def check_spectral_norm(answer: Answer, seed: int) -> None:
     once_more = answer(matrix.clone(), start.clone(), 0)
     expect_close(
         once_more, once.norm(), "with no step, return the length of matrix times start, of length one"
+    )
+    expect_close(
+        answer(matrix.clone(), start.clone(), 2),
+        spectral_norm(matrix, start, 2),
+        "after two steps and one more product the length is another: count the steps",
     )
 
 

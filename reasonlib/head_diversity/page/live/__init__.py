@@ -99,7 +99,7 @@ def show_heads(
         "views",
         label="Choose a trained model and see how similar its heads are",
         static=still(
-            families[first], "The stronger the colour, the more alike two heads are (debiased CKA)."
+            families[first], "The stronger the colour, the more alike two heads are (linear, debiased CKA)."
         ),
         scripts=[FOLDER / "views.js"],
         styles=[FOLDER / "figure.css"],
@@ -116,6 +116,7 @@ def show_heads(
                 for name, models in families.items()
             },
         },
-        about=f"Language models trained by the library; numbers are means over {number}, maps show one run.",
+        about=f"Language models trained by the library; numbers are means over {number}, maps show one run. "
+        "CKA is linear and debiased.",
         offer="With scripts you can choose other models.",
     )

@@ -256,6 +256,14 @@ def test_subtitles_and_features(tmp_path):
     assert batch.regions.shape == (1, 30, 1, 16) and batch.span.tolist() == [[9, 26]]
     assert int((batch.subtitle_frames[0, 0] != 0).sum()) == 0  # nobody speaks yet
     assert int((batch.subtitle_frames[0, 3] != 0).sum()) == 3
+    # lines and moments that end after the last frame do not stretch the frames
+    (short,) = corpus.read_annotations(
+        plus, subtitles=subtitles, features={"s01": np.zeros((10, 16), dtype=np.float32)}
+    )
+    cut = encode([short], build_vocabulary([short]))
+    assert cut.span.tolist() == [[9, 9]] and torch.equal(
+        cut.subtitle_frames[0], batch.subtitle_frames[0, :10]
+    )
 
 
 DAMAGES = ({"answer_idx": 9}, {"bbox": []}, {"bbox": {"0": ENTRY["bbox"]["13"]}}, {"q": None}, {"a3": 5},

@@ -141,7 +141,8 @@ def _question(
         boxes=tuple(_boxes(entry.get("bbox", {}))),
         frames=frames,
         subtitles=lines,
-        seconds=max([len(frames) / FPS, *(line.end for line in lines), *(span or ())]),
+        # a frame lasts 1 / FPS even if a line or the moment ends after the last frame
+        seconds=len(frames) / FPS if frames else max([0.0, *(line.end for line in lines), *(span or ())]),
         clip=clip,
         identifier=str(entry["qid"]),
     )

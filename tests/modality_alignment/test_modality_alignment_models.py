@@ -1,15 +1,18 @@
 """Systems: sizes of the public code, references written apart, masks, gradients, error messages."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from torch.nn import functional
 
+from reasonlib.modality_alignment.data.datasets import QuestionSet
 from reasonlib.modality_alignment.data.encoding import build_vocabulary, encode, select
 from reasonlib.modality_alignment.data.scene import SceneConfig
 from reasonlib.modality_alignment.data.simulator import SimulatorConfig, simulate
 from reasonlib.modality_alignment.experiments.points import PointsRecipe
-from reasonlib.modality_alignment.experiments.train import Recipe, align_streams
+from reasonlib.modality_alignment.experiments.train import Recipe, align_streams, train_answerer
 from reasonlib.modality_alignment.models.captioner import Captioner, CaptionerConfig, FrameBatch, describe
 from reasonlib.modality_alignment.models.context_matching import match_context
 from reasonlib.modality_alignment.models.encoders import PairedEncoders
@@ -211,8 +214,6 @@ def test_compact_keeps_the_order():
 
 
 def changed(batch, name, value):
-    from dataclasses import replace
-
     return replace(batch, **{name: value})
 
 
@@ -243,6 +244,33 @@ def test_absent_regions_change_nothing():
     model = small_abc()
     garbage = BATCH.regions.masked_fill(~BATCH.region_mask.unsqueeze(-1), 1e3)
     torch.testing.assert_close(model(changed(BATCH, "regions", garbage)).logits, model(BATCH).logits)
+
+
+@torch.no_grad()
+def test_tvqa_abc_answers_alike_alone_and_beside_longer_neighbours():
+    """A question in a batch that pads its words, its lines, its frames and its regions."""
+    short = replace(QUESTIONS[1], frames=QUESTIONS[1].frames[:4], subtitles=QUESTIONS[1].subtitles[:2])
+    streams = ("subtitle", "regions", "captions", "frames", "question")
+    model = small_abc(streams=streams)
+    alone, padded = (model(encode(each, VOCABULARY)) for each in ([short], [*QUESTIONS[2:8], short]))
+    assert padded.streams["subtitle"].mask.shape[1] > alone.streams["subtitle"].mask.shape[1]
+    for name in streams:
+        torch.testing.assert_close(padded.streams[name].scores[-1], alone.streams[name].scores[0])
+    assert int(padded.text_mask[-1].sum()) == int(alone.text_mask.sum())
+
+
+def test_padding_is_never_aligned():
+    answered = small_abc()(BATCH)
+    stream = answered.streams["regions"]
+    garbage = stream._replace(states=stream.states.masked_fill(~stream.mask.unsqueeze(-1), 1e3))
+    changed_text = answered.text.masked_fill(~answered.text_mask.unsqueeze(-1), 1e3)
+    assert not stream.mask.all() and not answered.text_mask.all()
+    spoilt = answered._replace(streams={"regions": garbage}, text=changed_text)
+    recipe = Recipe(alignment="cka-linear", samples=64)
+    values = [
+        align_streams(each, recipe, generator=torch.Generator().manual_seed(0)) for each in (answered, spoilt)
+    ]
+    torch.testing.assert_close(*values)
 
 
 def test_streams_are_added():
@@ -374,6 +402,15 @@ def test_captions_are_written_word_by_word():
     for position in range(3):
         scores, reading = model.advance(reading, words[:, position])
         torch.testing.assert_close(scores, whole[:, position], atol=1e-5, rtol=1e-5)
+    with pytest.raises(ValueError, match="at most 8 regions, got 9"):
+        model.begin(frames._replace(regions=torch.zeros(1, 9, FEATURES), mask=torch.ones(1, 9).bool()))
+
+
+def test_questions_without_a_label_are_not_trained_on():
+    unlabelled = (replace(QUESTIONS[0], right=None), *QUESTIONS[1:3])
+    asked = QuestionSet(unlabelled, encode(unlabelled, VOCABULARY))
+    with pytest.raises(ValueError, match="must have a right answer to train on, 1 have none"):
+        train_answerer(small_abc(), asked, Recipe())
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from reasonlib.modality_alignment.experiments.batch_bias import run_batch_bias
 from reasonlib.modality_alignment.experiments.bundle import make_bundle
 from reasonlib.modality_alignment.experiments.captions import run_captions
 from reasonlib.modality_alignment.experiments.points import run_points
+from reasonlib.modality_alignment.experiments.side_effects import run_side_effects
 from reasonlib.modality_alignment.experiments.video_qa import run_video_qa
 from reasonlib.tracking.experiment import Experiment, by_scale, extend_scales, family, named, subset
 
@@ -69,6 +70,16 @@ BATCH_BIAS = Experiment(
     data=subset(DATA, "shared-cause", "random-pairs"),
     run=run_batch_bias,
 )
+
+SIDE_EFFECTS = Experiment(
+    name="modality_alignment/side_effects",
+    title="What a step on one batch does to the pairs outside it (figure 5.1)",
+    rows={row: POINT_ROWS[row] for row in ("cosine", "both", "infonce")},
+    scales=extend_scales(POINT_SCALES, quick={"epochs": 5}, paper={"epochs": 5}),
+    data=subset(DATA, "shared-cause", "random-pairs"),
+    run=run_side_effects,
+)
+"""Half-way through the training of figure 5.4."""
 
 ABC: Mapping[str, Any] = {
     "system": "tvqa-abc", "streams": ["subtitle", "regions"], "batch_size": 32, "weight": 0.2,
@@ -236,6 +247,6 @@ BUNDLE = Experiment(
 )
 
 EXPERIMENTS = named(
-    POINTS, SHARED_POINTS, EQUAL_COMPUTE, BATCH_BIAS, TVQA, VIDEO_QA, LEAKS, TEXT_BIAS, CAPTIONS,
-    ANNOTATIONS, BUNDLE,
+    POINTS, SHARED_POINTS, EQUAL_COMPUTE, SIDE_EFFECTS, BATCH_BIAS, TVQA, VIDEO_QA, LEAKS, TEXT_BIAS,
+    CAPTIONS, ANNOTATIONS, BUNDLE,
 )  # fmt: skip

@@ -7,12 +7,19 @@ import pytest
 import torch
 from torch.nn import functional
 
-from reasonlib.modality_alignment.data.datasets import QuestionSet
+from reasonlib.modality_alignment.data.datasets import QuestionSet, load_points
 from reasonlib.modality_alignment.data.encoding import build_vocabulary, encode, select
 from reasonlib.modality_alignment.data.scene import SceneConfig
 from reasonlib.modality_alignment.data.simulator import SimulatorConfig, simulate
-from reasonlib.modality_alignment.experiments.points import PointsRecipe
-from reasonlib.modality_alignment.experiments.train import Recipe, align_streams, train_answerer
+from reasonlib.modality_alignment.experiments.points import PointsRecipe, train_encoders
+from reasonlib.modality_alignment.experiments.train import (
+    Recipe,
+    align_streams,
+    answer_all,
+    loss_of,
+    measure_alignment,
+    train_answerer,
+)
 from reasonlib.modality_alignment.models.captioner import Captioner, CaptionerConfig, FrameBatch, describe
 from reasonlib.modality_alignment.models.context_matching import match_context
 from reasonlib.modality_alignment.models.encoders import PairedEncoders
@@ -364,6 +371,83 @@ def test_alignment_reaches_both_embeddings(build, alignment):
     matching = [p for name, p in model.named_parameters() if name.startswith(("second", "classifier"))]
     assert all(parameter.grad is None for parameter in matching)  # before the context is matched
     assert float(align_streams(model(BATCH), Recipe())) == 0.0
+
+
+@pytest.mark.parametrize("build", [small_abc, small_stage])
+def test_final_loss_of_a_system_by_hand(build):
+    """Equation 5.4, with STAGE's losses of moment and regions; the alignment alone while warming up."""
+    model, recipe = build(), Recipe(alignment="cka-linear", weight=0.3, samples=16)
+
+    def drawn(function, *given):
+        torch.manual_seed(4)  # of the rows
+        return function(*given)
+
+    answered = model(BATCH)
+    alignment = drawn(align_streams, answered, recipe)
+    expected = -answered.logits.log_softmax(1)[torch.arange(len(BATCH)), BATCH.right].mean()
+    if build is small_stage:
+        expected = expected + 0.5 * temporal_loss(answered, BATCH) + 0.1 * spatial_loss(answered, BATCH)
+    torch.testing.assert_close(drawn(loss_of, model, BATCH, recipe), expected - 0.3 * alignment)
+    warming = replace(BATCH, warming=True)
+    torch.testing.assert_close(drawn(loss_of, model, warming, recipe), -alignment)
+
+
+@pytest.mark.parametrize(
+    ("objective", "alignment", "warmup"),
+    [("cosine", "none", 0), ("none", "cka-linear", 0), ("cosine", "cka-linear", 0), ("cosine", "infonce", 1)],
+)
+def test_encoders_are_trained_by_the_final_loss(objective, alignment, warmup):
+    """Steps of Adam on one batch of all pairs, with the loss written out; a step of warm-up only aligns."""
+    points, _ = load_points("shared-cause", pairs=24, held_out=4, seed=0)
+    recipe = PointsRecipe(
+        objective=objective, alignment=alignment, weight=0.5, warmup_steps=warmup, epochs=2, batch_size=24
+    )
+    trained = train_encoders(points, recipe, seed=3).model
+    model = PairedEncoders(seed=3)
+    optimiser = torch.optim.Adam(model.parameters(), lr=1e-3)
+    for step in range(warmup + 2):
+        order = torch.randperm(24, generator=torch.Generator().manual_seed(3_000 + step))
+        a, b = model(points.a[order], points.b[order])
+        similar = functional.cosine_similarity(a, b).mean()
+        aligned = ALIGNMENTS[alignment](a, b)
+        optimiser.zero_grad()
+        (-aligned if objective == "none" or step < warmup else -similar - 0.5 * aligned).backward()
+        optimiser.step()
+    with torch.no_grad():
+        for ours, theirs in zip(trained(*points), model(*points), strict=True):
+            # CKA has no slope along a shift: there Adam follows rounding errors
+            torch.testing.assert_close(ours - ours.mean(0), theirs - theirs.mean(0), atol=1e-4, rtol=1e-4)
+
+
+@torch.no_grad()
+def test_stage_reads_the_annotated_moment_in_training_alone():
+    model = small_stage(dropout=0.0, extra=0)
+    asked = select(BATCH, [row for row in range(len(BATCH)) if BATCH.span[row, 0] >= 0])
+    moved = replace(asked, span=(asked.span + 2) % 10)
+    torch.testing.assert_close(model(moved).logits, model(asked).logits)
+    model.train()
+    assert not torch.allclose(model(moved).logits, model(asked).logits)
+
+
+@pytest.mark.parametrize("build", [small_abc, small_stage])
+def test_systems_are_measured_without_dropout(build):
+    model = build(dropout=0.5)
+    asked = QuestionSet(tuple(QUESTIONS), BATCH)
+    with torch.no_grad():
+        answered = model(BATCH)
+    model.train()
+    assert answer_all(model, asked, size=7) == answered.logits.argmax(1).tolist()
+    model.train()
+    metrics = measure_alignment(model, asked, samples=30)
+    assert metrics == measure_alignment(model.train(), asked, samples=30)
+    stream = answered.streams["regions"]
+    video, text = (
+        torch.stack([row[kept].mean(0) for row, kept in zip(states, mask, strict=True)])
+        for states, mask in ((stream.states, stream.mask), (answered.text, answered.text_mask))
+    )
+    right = retrieval(video, text)
+    assert metrics["retrieval.regions.rank"] == pytest.approx(right["rank"], abs=1e-6)
+    assert metrics["retrieval.regions.top1"] == right["top1"]
 
 
 @torch.no_grad()

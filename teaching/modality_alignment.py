@@ -62,10 +62,14 @@ def ask_always_first(scene, draw):
 
 
 def ask_with_foils(scene, draw):
-    actor = draw.choice(scene.actors)
-    answers = [actor.colour, "north", "seven", "slowly", "perhaps"]
+    answers = [scene.actors[0].colour, "north", "seven", "slowly", "perhaps"]
     draw.shuffle(answers)
-    return "what colour is the first object ?", answers, answers.index(actor.colour)
+    return "what colour is the first object ?", answers, answers.index(scene.actors[0].colour)
+
+
+def ask_at_random(scene, draw):
+    _, answers, right = ask_about_video(scene, draw)
+    return "what colour is the object ?", answers, right
 
 
 def ask_the_same(scene, draw):
@@ -269,7 +273,12 @@ EDITION = {
                 ask_what_is_said, "with other subtitles", "a question about what is said needs the subtitles"
             ),
             Mistake(ask_always_first, "in random order", "a model learns a fixed place at once"),
-            Mistake(ask_with_foils, "two right answers", "a question must say which object it means"),
+            Mistake(ask_at_random, "two right answers", "a question must say which object it means"),
+            Mistake(
+                ask_with_foils,
+                "the other four answers are seldom right",
+                "four answers that never fit tell which one does",
+            ),
             Mistake(
                 ask_the_same, "the words give it away", "text bias: common sense answers without the video"
             ),

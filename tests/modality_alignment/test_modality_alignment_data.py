@@ -10,11 +10,12 @@ import torch
 from reasonlib.errors import DataError
 from reasonlib.modality_alignment.data import corpus, metrics
 from reasonlib.modality_alignment.data.encoding import build_vocabulary, encode, select
-from reasonlib.modality_alignment.data.example import VideoQuestion
+from reasonlib.modality_alignment.data.example import LabelledBox, Region, Subtitle, VideoQuestion
 from reasonlib.modality_alignment.data.metrics import Detection
 from reasonlib.modality_alignment.data.points import PointsConfig, draw_points
 from reasonlib.modality_alignment.data.scene import SceneConfig
 from reasonlib.modality_alignment.data.simulator import KINDS, SIMULATORS, SimulatorConfig, simulate
+from reasonlib.training.vocabulary import Vocabulary
 
 QUESTIONS = simulate(200, seed=5)
 
@@ -215,6 +216,26 @@ def test_encoding():
         encode([], vocabulary)
 
 
+def test_words_are_small_and_apart_from_punctuation():
+    """As the public code reads them; a label of two words names both, one that nobody knows names none."""
+    box, features = (0.0, 0.0, 9.0, 9.0), np.zeros(2)
+    labels = ("penny", "coffee cup", "zebra")
+    asked = VideoQuestion(
+        question="What does Penny's friend, the Zyx, hold?",
+        answers=("A coffee cup.", "b", "c", "d", "e"),
+        right=0,
+        boxes=tuple(LabelledBox(frame=0, label=label, box=box) for label in labels),
+        frames=(tuple(Region(label=label, box=box, features=features) for label in labels),),
+        seconds=1.0,
+    )
+    vocabulary = build_vocabulary([asked])
+    assert {"what", "penny", "'s", "friend", ",", "hold", "?", "cup", "."} <= set(vocabulary.tokens)
+    batch = encode([asked], Vocabulary([word for word in vocabulary.tokens if word != "zyx"]))
+    words = "what does penny 's friend , the <unk> , hold ? a coffee cup .".split()
+    named = [[words[n] for n in batch.grounding[0, :, 0, k].nonzero().flatten().tolist()] for k in range(3)]
+    assert named == [["penny"], ["coffee", "cup"], []]
+
+
 ENTRY = {
     "qid": 7, "q": "What is Penny holding ?", "a0": "a cup", "a1": "a book", "a2": "a box", "a3": "a pen",
     "a4": "a hat", "answer_idx": "1", "ts": [3.0, 9.0], "vid_name": "s01",
@@ -256,6 +277,18 @@ def test_subtitles_and_features(tmp_path):
     assert batch.regions.shape == (1, 30, 1, 16) and batch.span.tolist() == [[9, 26]]
     assert int((batch.subtitle_frames[0, 0] != 0).sum()) == 0  # nobody speaks yet
     assert int((batch.subtitle_frames[0, 3] != 0).sum()) == 3
+    # lines and moments that end after the last frame do not stretch the frames
+    (short,) = corpus.read_annotations(
+        plus, subtitles=subtitles, features={"s01": np.zeros((10, 16), dtype=np.float32)}
+    )
+    cut = encode([short], build_vocabulary([short]))
+    assert cut.span.tolist() == [[9, 9]] and torch.equal(
+        cut.subtitle_frames[0], batch.subtitle_frames[0, :10]
+    )
+    # a clip of 120 s has as many frames in the released features as one of 100 s
+    late = {"s01": (*subtitles["s01"], Subtitle(start=118.0, end=120.0, speaker="", text="bye"))}
+    (long,) = corpus.read_annotations(plus, subtitles=late, features={"s01": np.zeros((300, 4))})
+    assert long.seconds == 120.0
 
 
 DAMAGES = ({"answer_idx": 9}, {"bbox": []}, {"bbox": {"0": ENTRY["bbox"]["13"]}}, {"q": None}, {"a3": 5},

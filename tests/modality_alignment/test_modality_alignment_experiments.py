@@ -3,12 +3,17 @@
 import math
 
 import pytest
+import torch
 from rows import one_row_each
+from torch.nn import functional
 
 from reasonlib.modality_alignment.data.curriculum import PHASES
 from reasonlib.modality_alignment.data.datasets import load_points, load_questions
 from reasonlib.modality_alignment.experiments import EXPERIMENTS
 from reasonlib.modality_alignment.experiments.points import PointsRecipe, draw_map, train_encoders
+from reasonlib.modality_alignment.experiments.side_effects import change_of_cosines
+from reasonlib.modality_alignment.models.encoders import PairedEncoders
+from reasonlib.nn.similarity import cka
 from reasonlib.tracking import runner
 
 
@@ -41,6 +46,26 @@ def test_warm_up_comes_before_the_epochs():
 
     assert steps() == 12  # 3 of the warm-up and 8 more, in whole measurements of 4
     assert steps(alignment="none") == steps(objective="none") == 8
+
+
+@pytest.mark.parametrize("alignment", ["none", "cka-linear"])
+def test_a_step_on_a_batch_by_hand(alignment):
+    """A step of SGD on a copy; the model itself stays."""
+    points, _ = load_points("shared-cause", pairs=60, held_out=8, seed=0)
+    model, rows = PairedEncoders(seed=3), torch.arange(20)
+    recipe = PointsRecipe(alignment=alignment, weight=0.5)
+    changes = change_of_cosines(model, points, rows, recipe)
+    copy = PairedEncoders(seed=3)
+    a, b = copy(points.a[:20], points.b[:20])
+    loss = -functional.cosine_similarity(a, b).mean()
+    (loss - 0.5 * cka(a, b) if alignment != "none" else loss).backward()
+    slope = torch.cat([weight.grad.flatten() for weight in copy.parameters()]).norm()
+    with torch.no_grad():
+        before = functional.cosine_similarity(*copy(*points))
+        torch.optim.SGD(copy.parameters(), lr=float(0.1 / slope)).step()
+        torch.testing.assert_close(changes, functional.cosine_similarity(*copy(*points)) - before)
+        torch.testing.assert_close(functional.cosine_similarity(*model(*points)), before)
+    assert float(changes[:20].mean()) > 0  # what the step was taken for
 
 
 def test_maps_are_drawn_alike():

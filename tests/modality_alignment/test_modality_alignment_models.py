@@ -1,15 +1,25 @@
 """Systems: sizes of the public code, references written apart, masks, gradients, error messages."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from torch.nn import functional
 
+from reasonlib.modality_alignment.data.datasets import QuestionSet, load_points
 from reasonlib.modality_alignment.data.encoding import build_vocabulary, encode, select
 from reasonlib.modality_alignment.data.scene import SceneConfig
 from reasonlib.modality_alignment.data.simulator import SimulatorConfig, simulate
-from reasonlib.modality_alignment.experiments.points import PointsRecipe
-from reasonlib.modality_alignment.experiments.train import Recipe, align_streams
+from reasonlib.modality_alignment.experiments.points import PointsRecipe, train_encoders
+from reasonlib.modality_alignment.experiments.train import (
+    Recipe,
+    align_streams,
+    answer_all,
+    loss_of,
+    measure_alignment,
+    train_answerer,
+)
 from reasonlib.modality_alignment.models.captioner import Captioner, CaptionerConfig, FrameBatch, describe
 from reasonlib.modality_alignment.models.context_matching import match_context
 from reasonlib.modality_alignment.models.encoders import PairedEncoders
@@ -211,8 +221,6 @@ def test_compact_keeps_the_order():
 
 
 def changed(batch, name, value):
-    from dataclasses import replace
-
     return replace(batch, **{name: value})
 
 
@@ -243,6 +251,33 @@ def test_absent_regions_change_nothing():
     model = small_abc()
     garbage = BATCH.regions.masked_fill(~BATCH.region_mask.unsqueeze(-1), 1e3)
     torch.testing.assert_close(model(changed(BATCH, "regions", garbage)).logits, model(BATCH).logits)
+
+
+@torch.no_grad()
+def test_tvqa_abc_answers_alike_alone_and_beside_longer_neighbours():
+    """A question in a batch that pads its words, its lines, its frames and its regions."""
+    short = replace(QUESTIONS[1], frames=QUESTIONS[1].frames[:4], subtitles=QUESTIONS[1].subtitles[:2])
+    streams = ("subtitle", "regions", "captions", "frames", "question")
+    model = small_abc(streams=streams)
+    alone, padded = (model(encode(each, VOCABULARY)) for each in ([short], [*QUESTIONS[2:8], short]))
+    assert padded.streams["subtitle"].mask.shape[1] > alone.streams["subtitle"].mask.shape[1]
+    for name in streams:
+        torch.testing.assert_close(padded.streams[name].scores[-1], alone.streams[name].scores[0])
+    assert int(padded.text_mask[-1].sum()) == int(alone.text_mask.sum())
+
+
+def test_padding_is_never_aligned():
+    answered = small_abc()(BATCH)
+    stream = answered.streams["regions"]
+    garbage = stream._replace(states=stream.states.masked_fill(~stream.mask.unsqueeze(-1), 1e3))
+    changed_text = answered.text.masked_fill(~answered.text_mask.unsqueeze(-1), 1e3)
+    assert not stream.mask.all() and not answered.text_mask.all()
+    spoilt = answered._replace(streams={"regions": garbage}, text=changed_text)
+    recipe = Recipe(alignment="cka-linear", samples=64)
+    values = [
+        align_streams(each, recipe, generator=torch.Generator().manual_seed(0)) for each in (answered, spoilt)
+    ]
+    torch.testing.assert_close(*values)
 
 
 def test_streams_are_added():
@@ -338,6 +373,83 @@ def test_alignment_reaches_both_embeddings(build, alignment):
     assert float(align_streams(model(BATCH), Recipe())) == 0.0
 
 
+@pytest.mark.parametrize("build", [small_abc, small_stage])
+def test_final_loss_of_a_system_by_hand(build):
+    """Equation 5.4, with STAGE's losses of moment and regions; the alignment alone while warming up."""
+    model, recipe = build(), Recipe(alignment="cka-linear", weight=0.3, samples=16)
+
+    def drawn(function, *given):
+        torch.manual_seed(4)  # of the rows
+        return function(*given)
+
+    answered = model(BATCH)
+    alignment = drawn(align_streams, answered, recipe)
+    expected = -answered.logits.log_softmax(1)[torch.arange(len(BATCH)), BATCH.right].mean()
+    if build is small_stage:
+        expected = expected + 0.5 * temporal_loss(answered, BATCH) + 0.1 * spatial_loss(answered, BATCH)
+    torch.testing.assert_close(drawn(loss_of, model, BATCH, recipe), expected - 0.3 * alignment)
+    warming = replace(BATCH, warming=True)
+    torch.testing.assert_close(drawn(loss_of, model, warming, recipe), -alignment)
+
+
+@pytest.mark.parametrize(
+    ("objective", "alignment", "warmup"),
+    [("cosine", "none", 0), ("none", "cka-linear", 0), ("cosine", "cka-linear", 0), ("cosine", "infonce", 1)],
+)
+def test_encoders_are_trained_by_the_final_loss(objective, alignment, warmup):
+    """Steps of Adam on one batch of all pairs, with the loss written out; a step of warm-up only aligns."""
+    points, _ = load_points("shared-cause", pairs=24, held_out=4, seed=0)
+    recipe = PointsRecipe(
+        objective=objective, alignment=alignment, weight=0.5, warmup_steps=warmup, epochs=2, batch_size=24
+    )
+    trained = train_encoders(points, recipe, seed=3).model
+    model = PairedEncoders(seed=3)
+    optimiser = torch.optim.Adam(model.parameters(), lr=1e-3)
+    for step in range(warmup + 2):
+        order = torch.randperm(24, generator=torch.Generator().manual_seed(3_000 + step))
+        a, b = model(points.a[order], points.b[order])
+        similar = functional.cosine_similarity(a, b).mean()
+        aligned = ALIGNMENTS[alignment](a, b)
+        optimiser.zero_grad()
+        (-aligned if objective == "none" or step < warmup else -similar - 0.5 * aligned).backward()
+        optimiser.step()
+    with torch.no_grad():
+        for ours, theirs in zip(trained(*points), model(*points), strict=True):
+            # CKA has no slope along a shift: there Adam follows rounding errors
+            torch.testing.assert_close(ours - ours.mean(0), theirs - theirs.mean(0), atol=1e-4, rtol=1e-4)
+
+
+@torch.no_grad()
+def test_stage_reads_the_annotated_moment_in_training_alone():
+    model = small_stage(dropout=0.0, extra=0)
+    asked = select(BATCH, [row for row in range(len(BATCH)) if BATCH.span[row, 0] >= 0])
+    moved = replace(asked, span=(asked.span + 2) % 10)
+    torch.testing.assert_close(model(moved).logits, model(asked).logits)
+    model.train()
+    assert not torch.allclose(model(moved).logits, model(asked).logits)
+
+
+@pytest.mark.parametrize("build", [small_abc, small_stage])
+def test_systems_are_measured_without_dropout(build):
+    model = build(dropout=0.5)
+    asked = QuestionSet(tuple(QUESTIONS), BATCH)
+    with torch.no_grad():
+        answered = model(BATCH)
+    model.train()
+    assert answer_all(model, asked, size=7) == answered.logits.argmax(1).tolist()
+    model.train()
+    metrics = measure_alignment(model, asked, samples=30)
+    assert metrics == measure_alignment(model.train(), asked, samples=30)
+    stream = answered.streams["regions"]
+    video, text = (
+        torch.stack([row[kept].mean(0) for row, kept in zip(states, mask, strict=True)])
+        for states, mask in ((stream.states, stream.mask), (answered.text, answered.text_mask))
+    )
+    right = retrieval(video, text)
+    assert metrics["retrieval.regions.rank"] == pytest.approx(right["rank"], abs=1e-6)
+    assert metrics["retrieval.regions.top1"] == right["top1"]
+
+
 @torch.no_grad()
 @pytest.mark.parametrize("build", [small_abc, small_stage])
 def test_info_nce_of_a_system_by_hand(build):
@@ -374,6 +486,15 @@ def test_captions_are_written_word_by_word():
     for position in range(3):
         scores, reading = model.advance(reading, words[:, position])
         torch.testing.assert_close(scores, whole[:, position], atol=1e-5, rtol=1e-5)
+    with pytest.raises(ValueError, match="at most 8 regions, got 9"):
+        model.begin(frames._replace(regions=torch.zeros(1, 9, FEATURES), mask=torch.ones(1, 9).bool()))
+
+
+def test_questions_without_a_label_are_not_trained_on():
+    unlabelled = (replace(QUESTIONS[0], right=None), *QUESTIONS[1:3])
+    asked = QuestionSet(unlabelled, encode(unlabelled, VOCABULARY))
+    with pytest.raises(ValueError, match="must have a right answer to train on, 1 have none"):
+        train_answerer(small_abc(), asked, Recipe())
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from reasonlib.grading import edition
+from reasonlib.modality_alignment.data.scene import COLOURS, MOTIONS
 from reasonlib.modality_alignment.page import exercises, figures, tables
 from reasonlib.modality_alignment.page.figures.bars import NEEDS
 
@@ -116,6 +117,27 @@ MISTAKES = [
     ("check_shuffled_cka", lambda x, y: shuffled_cka(x, y) * (len(x) - 1), "still to be divided by N - 1"),
     ("check_chance_share", lambda aligned, plain: 0.05, "right answers against"),
 ]
+
+
+def which_is_there(scene, draw):
+    """Several colours are there, and only one of them is offered."""
+    colours = [actor.colour for actor in scene.actors]
+    right = draw.choice(colours)
+    answers = [right, *draw.sample([colour for colour in COLOURS if colour not in colours], 4)]
+    draw.shuffle(answers)
+    return "which colour is there ?", answers, answers.index(right)
+
+
+def where_it_moves(scene, draw):
+    actor = draw.choice(scene.actors)
+    answers = draw.sample(MOTIONS, 5)
+    return f"where does the {actor.shape} move ?", answers, answers.index(actor.motion)
+
+
+@pytest.mark.parametrize("ask", [which_is_there, where_it_moves])
+def test_other_questions_about_the_video_are_right_too(ask):
+    result = exercises.check_ask_about_video(ask)
+    assert result.passed, result.message
 
 
 @pytest.mark.parametrize(("name", "answer", "hint"), MISTAKES)

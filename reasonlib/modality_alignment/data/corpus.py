@@ -11,7 +11,7 @@ and the training parts cannot be fetched.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,7 @@ CORPORA: dict[str, Corpus] = {
 }
 
 FPS = 3  # frames a second; TVQA+ numbers its annotated frames by it, from 1
+MOST_FRAMES = 300  # the features of a longer clip are those of so many of its frames
 
 
 def read(part: str = "valid", *, folder: Path | None = None) -> list[VideoQuestion]:
@@ -141,10 +142,16 @@ def _question(
         boxes=tuple(_boxes(entry.get("bbox", {}))),
         frames=frames,
         subtitles=lines,
-        seconds=max([len(frames) / FPS, *(line.end for line in lines), *(span or ())]),
+        seconds=_seconds(len(frames), [*(line.end for line in lines), *(span or ())]),
         clip=clip,
         identifier=str(entry["qid"]),
     )
+
+
+def _seconds(frames: int, ends: Sequence[float]) -> float:
+    """Return the length of a clip: that of its frames if all are there, else as far as anything reaches."""
+    shown = frames / FPS
+    return shown if 0 < frames < MOST_FRAMES else max([shown, *ends])
 
 
 def _text(given: Any) -> str:

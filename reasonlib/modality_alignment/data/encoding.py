@@ -4,6 +4,7 @@ Axes: B questions, 5 answers, T words, F frames, R regions of a frame, W words s
 D features of a region.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -76,11 +77,16 @@ def select(batch: Batch, items: Sequence[int] | Tensor, *, warming: bool = False
 def build_vocabulary(questions: Sequence[VideoQuestion], *, minimum: int = 1) -> Vocabulary:
     """Collect the words of questions, answers, subtitles and captions."""
     texts = (
-        text.split()
+        _words(text)
         for each in questions
         for text in (each.question, *each.answers, *each.captions, *(_said(line) for line in each.subtitles))
     )
     return Vocabulary.build(texts, specials=(PAD, UNKNOWN, "<s>", "</s>"), minimum=minimum)
+
+
+def _words(text: str) -> list[str]:
+    """Split a text into small words and punctuation; ``'s`` is a word of its own, as in the public code."""
+    return re.findall(r"<\w+>|'?\w+|[^\w\s]", text.lower())
 
 
 def _said(line: Subtitle) -> str:
@@ -113,11 +119,11 @@ def encode(
     ids = vocabulary.encode
     frames = max(1, max(len(each.frames) for each in questions))
     described = [each.captions for each in questions] if captions is None else captions
-    subtitles = [[ids(_said(line).split()) for line in each.subtitles] for each in questions]
+    subtitles = [[ids(_words(_said(line))) for line in each.subtitles] for each in questions]
     spoken = [_by_frame(each, lines, frames) for each, lines in zip(questions, subtitles, strict=True)]
-    worded = [[ids(text.split()) for text in texts] for texts in described]
-    question_ids = [ids(each.question.split()) for each in questions]
-    answers = [[ids(answer.split()) for answer in each.answers] for each in questions]
+    worded = [[ids(_words(text)) for text in texts] for texts in described]
+    question_ids = [ids(_words(each.question)) for each in questions]
+    answers = [[ids(_words(answer)) for answer in each.answers] for each in questions]
     joined = _nested([[[*q, *a] for a in five] for q, five in zip(question_ids, answers, strict=True)])
     regions, mask = _regions(questions, frames)
     return Batch(
@@ -196,7 +202,7 @@ def _grounding(
     vocabulary: Vocabulary,
     mask: Bool[Tensor, "B F R"],
 ) -> Bool[Tensor, "B T F R"]:
-    """Mark the regions whose label and box are annotated, for each word that is the label."""
+    """Mark the regions whose label and box are annotated, for each known word of the label."""
     grounding = torch.zeros(len(questions), joined.shape[2], *mask.shape[1:], dtype=torch.bool)
     for row, each in enumerate(questions):
         if each.right is None:
@@ -204,8 +210,8 @@ def _grounding(
         for annotated in each.boxes:
             if annotated.frame >= len(each.frames):
                 continue
-            (word,) = vocabulary.encode([annotated.label])
-            words = joined[row, each.right] == word
+            label = vocabulary.encode([word for word in _words(annotated.label) if word in vocabulary])
+            words = torch.isin(joined[row, each.right], torch.tensor(label, dtype=torch.long))
             for number, region in enumerate(each.frames[annotated.frame]):
                 if (region.label, region.box) == (annotated.label, annotated.box):
                     grounding[row, words, annotated.frame, number] = True

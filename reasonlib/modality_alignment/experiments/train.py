@@ -149,7 +149,15 @@ def train_answerer(
         Settings of the training.
     **options
         See `training.RunOptions`.
+
+    Raises
+    ------
+    ValueError
+        If a training question has no label.
     """
+    unlabelled = int((train_set.batch.right < 0).sum())
+    if unlabelled:
+        raise ValueError(f"every question must have a right answer to train on, {unlabelled} have none")
     seed = options.get("seed", 0)
     aligned = recipe.alignment != "none" and any(name in VISUAL for name in model.config.streams)
     warmup = recipe.warmup_steps if aligned else 0

@@ -70,7 +70,17 @@ class Captioner(nn.Module):
         self.positions = SinusoidalPositions(config.longest + 1, config.width)
 
     def encode(self, regions: Float[Tensor, "N R D"], mask: Bool[Tensor, "N R"]) -> DecodingState:
-        """Read frames."""
+        """Read frames.
+
+        Raises
+        ------
+        ValueError
+            If a frame has more than 8 regions.
+        """
+        if regions.shape[1] > len(self.order.weight):
+            raise ValueError(
+                f"a frame must have at most {len(self.order.weight)} regions, got {regions.shape[1]}"
+            )
         x = self.regions(regions) + self.order.weight[: regions.shape[1]]
         return DecodingState(self.encoder(x, mask.unsqueeze(1)).output, mask.unsqueeze(1))
 

@@ -120,6 +120,12 @@ class TVQA_abc(nn.Module):
     """Video question answering by streams that are matched apart and added up.
 
     `config` gives its sizes and streams, `seed` draws its first weights.
+
+    Notes
+    -----
+    Departures from the public code: words are learned, not GloVe's; features are read as they are given,
+    where the public code divides each by its length first; no context is cut to a longest length. Otherwise
+    both give the same logits.
     """
 
     def __init__(self, config: TVQAConfig, *, seed: int = 0) -> None:

@@ -65,9 +65,9 @@ def test_test_dialogues_are_not_read_before_the_test():
         tuple(simulate(20, seed=1, config=SimulatorConfig(unseen=True))),
     )
     recipe = Recipe(pieces=300)
-    known, unknown = (prepare(recipe, Splits(train, train, part), seed=0)[0] for part in (train, test))
-    assert known.candidates == unknown.candidates == candidates_of(train)
-    assert known.tokenizer.get_vocab() == unknown.tokenizer.get_vocab()
+    alone, with_test = (prepare(recipe, Splits(train, train, part), seed=0)[0] for part in (train, test))
+    assert alone.candidates == with_test.candidates == candidates_of(train)
+    assert alone.tokenizer.get_vocab() == with_test.tokenizer.get_vocab()
 
 
 def test_training_begins_with_short_dialogues_and_then_reads_all():
@@ -231,8 +231,8 @@ def test_track_in_a_terminal(tmp_path):
     )
     result = CliRunner().invoke(app, ["track", str(file)])
     assert result.exit_code == 0 and "hotel-area = north" in result.output and "turn 2:" in result.output
-    result = CliRunner().invoke(app, ["track", "--say", "i need a zeppelin ."])
-    assert "vocabulary: zeppelin" in result.output
+    result = CliRunner().invoke(app, ["track", "--say", "i need a zeppelin , a big zeppelin ."])
+    assert "vocabulary: zeppelin, big)" in result.output
     assert [step.turn for step in follow(TURNS)] == [1, 2]
 
 

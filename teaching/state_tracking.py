@@ -313,6 +313,15 @@ EDITION = {
             Mistake(lambda: (TAKEN, "restaurant-name", "no-pair"), "among the 30", "the ontology is fixed"),
             Mistake(
                 lambda: (
+                    [*TAKEN, ("is there anything else ?", "can you get me there ?")],
+                    "restaurant-name",
+                    "train-day",
+                ),
+                "the same kind of value",
+                "a slot that cannot inherit breaks nothing",
+            ),
+            Mistake(
+                lambda: (
                     [*TAKEN, ("is there anything else ?", "i need a taxi to that restaurant .")],
                     "restaurant-name",
                     "taxi-destination",

@@ -28,7 +28,7 @@ def test_thirty_pairs_with_seventeen_slots():
 
 
 def test_every_value_has_an_origin_and_inherited_ones_equal_their_source():
-    kinds = set()
+    kinds, distances = set(), set()
     for dialogue in DIALOGUES:
         for number, turn in enumerate(dialogue.turns):
             assert turn.state.keys() == turn.origins.keys()
@@ -37,10 +37,26 @@ def test_every_value_has_an_origin_and_inherited_ones_equal_their_source():
                 assert origin.turn <= number
                 if origin.kind == "inherited" and origin.turn == number:
                     assert turn.state[pair] == turn.state[origin.source]
-                    assert origin.distance >= 0
+                    assert origin.distance == number - turn.origins[origin.source].turn
+                    distances.add(origin.distance)
                 if origin.kind == "dontcare":
                     assert turn.state[pair] == DONTCARE
     assert kinds == {"stated", "offered", "inherited", "dontcare", "changed"}
+    assert min(distances) <= 1 and max(distances) > 5  # referred to at once, and turns later
+
+
+def test_a_declined_offer_fills_nothing_and_a_changed_value_replaces_another():
+    declined = changed = 0
+    for dialogue in DIALOGUES:
+        for number, turn in enumerate(dialogue.turns):
+            for pair, value in turn.unfilled:
+                assert f" {value} " in f" {turn.system} " and turn.state.get(pair) != value
+                declined += 1
+            for pair, origin in turn.origins.items():
+                if origin.kind == "changed" and origin.turn == number:
+                    assert dialogue.turns[number - 1].state[pair] != turn.state[pair]
+                    changed += 1
+    assert declined > 20 and changed > 20
 
 
 def test_a_stated_value_is_said_and_an_inherited_one_is_not():

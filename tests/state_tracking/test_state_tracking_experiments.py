@@ -7,12 +7,14 @@ from typer.testing import CliRunner
 from reasonlib.cli import MISTAKE, app
 from reasonlib.errors import UserError
 from reasonlib.state_tracking.data.cases import CASES
-from reasonlib.state_tracking.data.encoding import TurnTokens
+from reasonlib.state_tracking.data.datasets import Splits, load
+from reasonlib.state_tracking.data.encoding import EncodedTurn, TurnTokens, candidates_of, encode
+from reasonlib.state_tracking.data.example import ORIGINS
 from reasonlib.state_tracking.data.ontology import PAIRS
-from reasonlib.state_tracking.data.simulator import simulate
+from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
 from reasonlib.state_tracking.experiments import EXPERIMENTS
 from reasonlib.state_tracking.experiments.cost import exponent
-from reasonlib.state_tracking.experiments.train import Recipe
+from reasonlib.state_tracking.experiments.train import Recipe, _Plan, measure, prepare
 from reasonlib.state_tracking.models.encoder import load_encoder, new_encoder
 from reasonlib.state_tracking.models.pretrained import from_pretrained, save_tracker
 from reasonlib.state_tracking.page import figures
@@ -54,6 +56,69 @@ def test_the_same_seed_gives_the_same_record():
         for _ in range(2)
     )
     assert first.metrics == second.metrics and first.details["curve"] == second.details["curve"]
+
+
+def test_test_dialogues_are_not_read_before_the_test():
+    """Neither the candidates nor the pieces of words come from them."""
+    train, test = (
+        tuple(simulate(20, seed=1)),
+        tuple(simulate(20, seed=1, config=SimulatorConfig(unseen=True))),
+    )
+    recipe = Recipe(pieces=300)
+    alone, with_test = (prepare(recipe, Splits(train, train, part), seed=0)[0] for part in (train, test))
+    assert alone.candidates == with_test.candidates == candidates_of(train)
+    assert alone.tokenizer.get_vocab() == with_test.tokenizer.get_vocab()
+
+
+def test_training_begins_with_short_dialogues_and_then_reads_all():
+    dialogues = simulate(30, seed=1)
+    turns = encode(dialogues, TurnTokens(load_encoder()[1]), candidates_of(dialogues))
+    recipe = Recipe(batch=8, epochs=2, curriculum_length=48, curriculum_share=0.25, curriculum_batch=4)
+    each = -(-len(turns) // 8)
+    epochs = [list(_Plan(turns, recipe, each, seed=0).epoch(epoch)) for epoch in (0, 1)]
+    assert [len(epoch) for epoch in epochs] == [each, each]
+    batches = [*epochs[0], *epochs[1]]
+    early = round(0.25 * 2 * each)
+    short = [item for batch in batches[:early] for item in batch]
+    assert max(len(turns[item].tokens) for item in short) <= 48 and max(map(len, batches[:early])) == 4
+    whole = [item for batch in batches[early : early + each] for item in batch]
+    assert sorted(whole) == list(range(len(turns)))  # each once, over the end of an epoch
+    plain = list(_Plan(turns, Recipe(batch=8), each, seed=0).epoch(0))
+    assert sorted(item for batch in plain for item in batch) == list(range(len(turns)))
+
+
+def test_what_is_measured_of_a_tracker_that_carries_over():
+    (record,) = run("state_tracking/baselines", rows="carry-over", scale="smoke", device="cpu")
+    splits = load("simulated", train=12, valid=4, test=6)
+    right = filled = offered = 0
+    for dialogue in splits.test:
+        for number, turn in enumerate(dialogue.turns):
+            before = dialogue.turns[number - 1].state if number else {}
+            right, filled = right + (before == turn.state), filled + 1
+            offered += any(o.kind == "offered" and o.turn == number for o in turn.origins.values())
+    assert record.metrics["joint_goal"] == pytest.approx(right / filled) and record.details["turns"] == filled
+    assert offered and record.metrics["filled.offered"] == 0  # a value is new at the turn that fills it
+    assert 0 < record.metrics["inherited"] < 1
+
+
+def test_each_kind_of_value_is_counted_at_the_turn_that_fills_it():
+    dialogues = simulate(20, seed=1)
+    turns = [
+        EncodedTurn([], [], [], at, number, 0)
+        for at, dialogue in enumerate(dialogues)
+        for number in range(len(dialogue.turns))
+    ]
+    states = [dict(dialogues[turn.dialogue].turns[turn.turn].state) for turn in turns]
+    metrics, details = measure(states, turns, dialogues)
+    assert {metrics[f"filled.{kind}"] for kind in ORIGINS} == {1.0} == {metrics["joint_goal"]}
+    assert details["turns"] == len(turns)
+    for state, turn in zip(states, turns, strict=True):
+        for pair, origin in dialogues[turn.dialogue].turns[turn.turn].origins.items():
+            if origin.kind == "inherited" and origin.turn == turn.turn:
+                del state[pair]
+    metrics, _ = measure(states, turns, dialogues)
+    assert metrics["filled.inherited"] == 0 < metrics["inherited"]
+    assert {metrics[f"filled.{kind}"] for kind in ORIGINS if kind != "inherited"} == {1.0}
 
 
 def test_claims_ask_for_rows_that_there_are():
@@ -166,8 +231,8 @@ def test_track_in_a_terminal(tmp_path):
     )
     result = CliRunner().invoke(app, ["track", str(file)])
     assert result.exit_code == 0 and "hotel-area = north" in result.output and "turn 2:" in result.output
-    result = CliRunner().invoke(app, ["track", "--say", "i need a zeppelin ."])
-    assert "vocabulary: zeppelin" in result.output
+    result = CliRunner().invoke(app, ["track", "--say", "i need a zeppelin , a big zeppelin ."])
+    assert "vocabulary: zeppelin, big)" in result.output
     assert [step.turn for step in follow(TURNS)] == [1, 2]
 
 

@@ -1,5 +1,7 @@
 """The trackers: layouts, masks, equations, parity with a plain encoder, what they learn."""
 
+from copy import deepcopy
+
 import pytest
 import torch
 from torch.nn import functional
@@ -123,6 +125,24 @@ def test_other_encoders_serve_too(name, batch):
     assert encoder(*batch[:3]).pairs.isfinite().all()
 
 
+@pytest.mark.parametrize("name", ["BertModel", "RobertaModel"])
+def test_without_ds_tokens_they_are_the_plain_encoders(name, batch):
+    """So words stand at the positions that the encoder itself gives them; RoBERTa's begin at 2."""
+    import transformers
+
+    kind = getattr(transformers, name)
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    plain = kind(kind.config_class(vocab_size=600, max_position_embeddings=70, **sizes)).eval()
+    mask = batch.mask[:, :60]
+    tokens = (batch.tokens[:, :60] + 10).where(mask, plain.config.pad_token_id)  # no word looks like padding
+    encoder = DSCEncoder(deepcopy(plain), layout="none", longest=100).eval()
+    with torch.no_grad():
+        encoder.types.zero_()
+        theirs = plain(input_ids=tokens, attention_mask=mask.long()).last_hidden_state
+        ours = encoder(tokens, batch.roles[:, :60], mask).context
+    torch.testing.assert_close(ours[mask], theirs[mask], atol=1e-5, rtol=1e-5)
+
+
 def test_an_encoder_without_absolute_positions_is_refused():
     with pytest.raises(UserError, match="needs absolute positions; Linear has none"):
         bad = torch.nn.Linear(2, 2)
@@ -141,13 +161,23 @@ def test_the_mask_blocks_ds_tokens_from_one_another_alone():
     ]
 
 
-def test_padding_leaks_nothing(tokenizer, turns, candidates):
-    tracker = Tracker(make(len(tokenizer)), candidates)
+@pytest.mark.parametrize("layout", ["merge", "split", "none", "spans"])
+def test_padding_leaks_nothing(tokenizer, turns, candidates, layout):
+    if layout == "spans":
+        tracker = SpanTracker(make(len(tokenizer)), candidates)
+    else:
+        tracker = Tracker(make(len(tokenizer), layout), candidates)
     alone, together = collate(turns[:1]), collate(turns[:5])
+    assert alone.tokens.shape[1] < together.tokens.shape[1]
     with torch.no_grad():
-        torch.testing.assert_close(
-            tracker(*alone[:3]).values[0], tracker(*together[:3]).values[0], atol=1e-5, rtol=1e-4
-        )
+        ours, theirs = tracker(*alone[:3]), tracker(*together[:3])
+    close = {"atol": 1e-5, "rtol": 1e-4}
+    torch.testing.assert_close(ours.gates[0], theirs.gates[0], **close)
+    torch.testing.assert_close(ours.values[0], theirs.values[0], **close)
+    if layout == "spans":
+        length = alone.tokens.shape[1]
+        torch.testing.assert_close(ours.starts[0], theirs.starts[0, :, :length], **close)
+        assert theirs.ends[0, :, length:].isneginf().all()
 
 
 def test_ds_tokens_have_no_order(tokenizer, batch, candidates):
@@ -233,6 +263,15 @@ def test_one_run_a_pair_gives_every_pair(tokenizer, batch, candidates):
         first = tracker.encoder(*batch[:3], pairs=slice(0, 1))
     assert apart.values.shape == (5, 30, max(candidates.sizes))
     torch.testing.assert_close(apart.encoded.pairs[:, 0], first.pairs[:, 0])
+    pair, size = PAIRS.index("hotel-name"), candidates.sizes[PAIRS.index("hotel-name")]
+    with torch.no_grad():
+        alone = tracker.encoder(*batch[:3], pairs=slice(pair, pair + 1))
+        token = alone.pairs[:, 0]
+        gate = token @ tracker.gate_weight[pair] + tracker.gate_bias[pair]
+        value = torch.cat([token, alone.cls], 1) @ tracker.value_weight[pair] + tracker.value_bias[pair]
+    torch.testing.assert_close(apart.gates[:, pair], gate)
+    torch.testing.assert_close(apart.values[:, pair, :size], value[:, :size])
+    assert apart.values[:, pair, size:].isneginf().all()
 
 
 def test_attention_is_given_and_blocked_pairs_get_none(tokenizer, batch):
@@ -260,7 +299,19 @@ def test_spans(tokenizer, turns, candidates):
     out = model(*batch.turns[:3])
     spans = out.best_spans()
     assert (spans[..., 1] >= spans[..., 0]).all() and (spans[..., 1] - spans[..., 0] < 6).all()
-    assert span_loss(model, batch).isfinite()
+    total = 0.0
+    for turn in range(5):
+        for pair in range(30):
+            total -= functional.log_softmax(out.gates[turn, pair], 0)[batch.gates[turn, pair]]
+            if pair in OPEN:
+                slot = OPEN.index(pair)
+                for logits, tokens in ((out.starts, batch.starts), (out.ends, batch.ends)):
+                    if tokens[turn, slot] != UNSCORED:
+                        total -= functional.log_softmax(logits[turn, slot], 0)[tokens[turn, slot]]
+            else:
+                label = batch.turns.labels[turn, pair]
+                total -= functional.log_softmax(out.values[turn, pair], 0)[label]
+    torch.testing.assert_close(span_loss(model, batch), total / 5, atol=1e-3, rtol=1e-4)
     assert find_span([1, 2], [3]) == (UNSCORED, UNSCORED)
 
 
@@ -271,7 +322,10 @@ def test_copied_words_are_probabilities_and_can_be_words_of_the_dialogue_alone(t
     reading, chosen = model(batch.tokens, batch.mask), batch.gates == 2
     words = model.write(reading, chosen, batch.values[chosen])
     torch.testing.assert_close(words.sum(-1), torch.ones(words.shape[:-1]))
-    assert copy_loss(model, batch).isfinite() and len(model.states(batch, tokenizer)) == 4
+    gates = functional.cross_entropy(reading.gates.flatten(0, 1), batch.gates.flatten(), reduction="sum")
+    right = words.gather(2, batch.values[chosen][..., None])[batch.values[chosen] != 0]  # padding is no word
+    torch.testing.assert_close(copy_loss(model, batch), (gates - right.log().sum()) / 4)
+    assert len(model.states(batch, tokenizer)) == 4
     nothing = batch._replace(gates=torch.zeros_like(batch.gates), values=torch.zeros_like(batch.values))
     assert copy_loss(model, nothing).isfinite()
     every = model.write(reading, torch.ones_like(chosen), batch.values.flatten(0, 1))

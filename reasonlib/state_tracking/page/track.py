@@ -10,7 +10,7 @@ __all__ = ["Step", "follow", "read_dialogue"]
 
 
 class Step(NamedTuple):
-    """One turn: its number from 1, the new or changed values, the whole state."""
+    """One turn: its number from 1, new or changed values, the whole state, words that the tracker lacks."""
 
     turn: int
     changed: dict[str, str]
@@ -60,9 +60,8 @@ def follow(turns: Sequence[tuple[str, str]], tracker: BundledTracker | None = No
     for number in range(1, len(spread) + 1):
         state = tracker.track(spread[:number]).state
         changed = {pair: value for pair, value in state.items() if before.get(pair) != value}
-        unknown = tuple(
-            word for text in spread[number - 1] for word in text.split() if word not in vocabulary
-        )
+        words = dict.fromkeys(word for text in spread[number - 1] for word in text.split())
+        unknown = tuple(word for word in words if word not in vocabulary)
         yield Step(number, changed, state, unknown)
         before = state
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal, hint
-from reasonlib.state_tracking.data.ontology import PAIRS
+from reasonlib.state_tracking.data.ontology import PAIRS, slot_of
 from reasonlib.state_tracking.models.encoder import ds_mask
 from reasonlib.state_tracking.models.pretrained import from_pretrained
 
@@ -99,6 +99,13 @@ def _paths(steps: torch.Tensor, layers: int) -> torch.Tensor:
     return torch.linalg.matrix_power(steps.float(), layers)
 
 
+_SAME_KIND = (
+    {"name", "departure", "destination"},
+    {"book time", "arriveby", "leaveat"},
+    {"book day", "day"},
+)
+
+
 @exercise(title="A dialogue that breaks inheritance", minutes=20, points=3)
 @hint("Refer to a slot as the simulator never does: after a change of mind, or by the order of visits.")
 def check_breaking_dialogue(answer: Answer) -> None:
@@ -106,7 +113,8 @@ def check_breaking_dialogue(answer: Answer) -> None:
 
     It returns ``(turns, source, pair)``: turns are (system, user) texts of two turns or more; after the last,
     the bundled tracker has the right value in `source` and another one, or none, in `pair`. The last user
-    turn must not say the value, and every word must be one that the tracker knows.
+    turn must not say the value, and every word must be one that the tracker knows. Both pairs must have
+    values of the same kind, such as a place or a time.
     """
     returned = answer()
     expect(
@@ -117,6 +125,11 @@ def check_breaking_dialogue(answer: Answer) -> None:
     expect(
         source in PAIRS and pair in PAIRS and source != pair, "both pairs must be among the 30, and differ"
     )
+    slots = {slot_of(source), slot_of(pair)}
+    expect(
+        len(slots) == 1 or any(slots <= kind for kind in _SAME_KIND),
+        f"{pair} cannot have the value of {source}: name two slots with the same kind of value",
+    )
     expect(len(turns) >= 2, "the reference must come after the value: give two turns or more")
     tracker = from_pretrained()
     words = {word for turn in turns for text in turn for word in text.lower().split()}
@@ -125,7 +138,8 @@ def check_breaking_dialogue(answer: Answer) -> None:
     before, after = _states(tracker, turns)
     expect(source in before, f"{source} must have a value before the last turn; the tracker has {before}")
     value = before[source]
-    expect(value not in turns[-1][1], f"the last turn says {value!r} itself: refer to it instead")
+    said = f" {turns[-1][1].lower()} "
+    expect(f" {value} " not in said, f"the last turn says {value!r} itself: refer to it instead")
     expect(after.get(source) == value, f"{source} changed in the last turn: keep it as it was")
     expect(after.get(pair) != value, f"the tracker is right: {pair} is {value!r}. Refer to it in another way")
 

@@ -13,6 +13,7 @@ from reasonlib.state_tracking.data.example import Dialogue, Origin, Turn
 from reasonlib.state_tracking.data.ontology import DONTCARE, PAIRS, SLOTS, slot_of
 from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
 from reasonlib.state_tracking.data.simulator_fit import MULTIWOZ, describe
+from reasonlib.state_tracking.data.values import check_values, read_values
 from reasonlib.state_tracking.data.world import SIZES, make_world
 from reasonlib.training.masked_words import UNSCORED, word_tokenizer
 
@@ -295,3 +296,33 @@ def test_batches_hold_every_turn_once():
 def test_wrong_values_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_labels_outside_an_ontology_are_named(tmp_path):
+    ontology = {"hotel-area": ["North|South", "east"], "hotel-name": ["acorn house"]}
+    (tmp_path / "ontology.json").write_text(json.dumps(ontology))
+    values = read_values(tmp_path / "ontology.json")
+
+    def check(*states):
+        turns = tuple(Turn(system="", user="hi", state=state) for state in states)
+        check_values([Dialogue(name="MUL1", turns=turns)], values)
+
+    check({}, {"hotel-area": "south|east", "hotel-name": DONTCARE})
+    wrong = {"hotel-area": "south|west", "hotel-stars": "4"}
+    with pytest.raises(
+        DataError, match=r"^MUL1, turn 1: hotel-area has no value 'south\|west'; 2 labels are"
+    ):
+        check({}, wrong)
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("[]", "not an ontology"), ("{", "not an ontology"), ('{"hotel-pool": []}', "'hotel-pool' is not one of"),
+    ('{"hotel-area": "north"}', "hotel-area needs a list"), (None, "not an ontology"),
+    ('{"hotel-area": [1]}', "hotel-area needs a list"),
+])  # fmt: skip
+def test_what_is_no_ontology_is_one_clear_line(tmp_path, text, message):
+    if text is not None:
+        (tmp_path / "ontology.json").write_text(text)
+    with pytest.raises(DataError, match=message) as error:
+        read_values(tmp_path / "ontology.json")
+    assert "\n" not in str(error.value)

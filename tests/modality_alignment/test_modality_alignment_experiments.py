@@ -1,6 +1,7 @@
 """Every experiment runs at smoke; what they measure is in its range."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -10,11 +11,14 @@ from torch.nn import functional
 from reasonlib.modality_alignment.data.curriculum import PHASES
 from reasonlib.modality_alignment.data.datasets import load_points, load_questions
 from reasonlib.modality_alignment.experiments import EXPERIMENTS
+from reasonlib.modality_alignment.experiments import train as training_module
 from reasonlib.modality_alignment.experiments.points import PointsRecipe, draw_map, train_encoders
 from reasonlib.modality_alignment.experiments.side_effects import change_of_cosines
+from reasonlib.modality_alignment.experiments.train import Recipe, train_in_phases
 from reasonlib.modality_alignment.models.encoders import PairedEncoders
 from reasonlib.nn.similarity import cka
 from reasonlib.tracking import runner
+from reasonlib.training import History
 
 
 @pytest.mark.parametrize(("name", "row"), one_row_each(EXPERIMENTS))
@@ -97,6 +101,24 @@ def test_a_curriculum_has_a_part_for_each_phase():
     assert "opposite" in vocabulary
     plain, _ = load_questions(train=20, valid=4, test=4, kinds=("presence", "colour"))
     assert "opposite" not in plain
+
+
+@pytest.mark.parametrize(("taught", "steps"), [((), [3, 0, 0, 0, 0]), (("video",), [3, 0, 0, 0])])
+def test_alignment_warms_up_in_the_first_phase_that_asks_anything(monkeypatch, taught, steps):
+    """Questions about opposites and wishes, the first phase, are left out where the video is taught alone."""
+    warmed = []
+
+    def train(model, train_set, recipe, **options):
+        warmed.append(recipe.warmup_steps)
+        return History(rows=[], steps_done=5, steps_planned=5)
+
+    monkeypatch.setattr(training_module, "train_answerer", train)
+    _, parts = load_questions(
+        train=20, valid=4, test=4, kinds=("presence", "colour"), curriculum=3.0, taught=taught
+    )
+    trial = SimpleNamespace(stage=lambda name: SimpleNamespace(options={}))
+    train_in_phases(None, parts, Recipe(alignment="cka-linear", warmup_steps=3), trial)
+    assert warmed == steps
 
 
 def test_phases_join_to_one_history():

@@ -197,7 +197,7 @@ def steps_of(parts: Mapping[str, QuestionSet], recipe: Recipe) -> int:
 def train_in_phases(
     model: System, parts: Mapping[str, QuestionSet], recipe: Recipe, trial: Trial
 ) -> training.History:
-    """Train a system in place through `PHASES`; the alignment warms up in the first alone.
+    """Train a system in place through `PHASES`; the alignment warms up in the first that asks anything.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def train_in_phases(
             continue
         if joined.stopped != "finished":
             break
-        warmup = 0 if number else recipe.warmup_steps
+        warmup = 0 if joined.steps_done else recipe.warmup_steps
         phased = replace(recipe, epochs=1, lr=recipe.lr * phase.lr, warmup_steps=warmup)
         history = train_answerer(
             model, parts[name], phased, valid_set=parts["valid"], **trial.stage(name).options

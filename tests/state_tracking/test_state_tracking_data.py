@@ -196,6 +196,9 @@ def test_the_released_json_is_read(tmp_path):
     (lambda raw: raw["MUL1.json"]["log"][1].pop("metadata"), r"MUL1.json, turn 0: malformed"),
     (lambda raw: raw["MUL1.json"]["log"][1]["metadata"]["hotel"]["semi"].update(garden="big"),
      r"turn 0: malformed .*hotel-garden"),
+    (lambda raw: raw["MUL1.json"]["log"][1]["metadata"]["hotel"]["semi"].update(stars=4),
+     r"turn 0: malformed .*hotel-stars"),
+    (lambda raw: raw["MUL1.json"]["log"][0].update(text=7), r"turn 0: malformed"),
 ])  # fmt: skip
 def test_malformed_dialogues_are_named(tmp_path, change, message):
     raw = json.loads(json.dumps(RAW))
@@ -203,6 +206,15 @@ def test_malformed_dialogues_are_named(tmp_path, change, message):
     (tmp_path / "data.json").write_text(json.dumps(raw))
     with pytest.raises(DataError, match=message):
         corpus.read_json(tmp_path / "data.json")
+
+
+@pytest.mark.parametrize("read", [corpus.read_table, corpus.read_json])
+def test_a_file_that_cannot_be_read_is_named(tmp_path, read):
+    with pytest.raises(DataError, match="absent: no such file; name "):
+        read(tmp_path / "absent")
+    (tmp_path / "latin").write_bytes(b"caf\xe9\n")
+    with pytest.raises(DataError, match="latin, line 1: byte 3 is not UTF-8"):
+        read(tmp_path / "latin")
 
 
 @pytest.mark.parametrize(("pair", "value", "cleaned"), [

@@ -135,6 +135,26 @@ def test_an_unknown_encoder_is_one_clear_line(tmp_path):
         load_encoder(tmp_path / "absent")
 
 
+def test_the_new_word_of_a_pretrained_encoder_is_drawn_by_the_seed(tmp_path):
+    import transformers
+    from tokenizers import Tokenizer, models
+
+    ids = {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "hotel": 4}
+    words = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer(models.WordLevel(ids, unk_token="[UNK]")), unk_token="[UNK]"
+    )
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
+    transformers.BertModel(transformers.BertConfig(vocab_size=5, **sizes)).save_pretrained(tmp_path)
+    words.save_pretrained(tmp_path)
+    rows = []
+    for elsewhere, seed in ((0, 3), (1, 3), (0, 4)):
+        torch.manual_seed(elsewhere)
+        encoder, tokenizer = load_encoder(tmp_path, seed=seed)
+        assert tokenizer.convert_tokens_to_ids("[SEPU]") == 5
+        rows.append(encoder.get_input_embeddings().weight[5])
+    assert torch.equal(rows[0], rows[1]) and not torch.equal(rows[0], rows[2])
+
+
 def test_a_new_encoder_learns_its_words_from_the_dialogues():
     dialogues = simulate(30, seed=1)
     (encoder, tokenizer), (_, again) = (new_encoder(dialogues, 300, seed=0) for _ in range(2))

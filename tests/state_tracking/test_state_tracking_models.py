@@ -315,6 +315,36 @@ def test_spans(tokenizer, turns, candidates):
     assert find_span([1, 2], [3]) == (UNSCORED, UNSCORED)
 
 
+def test_the_copy_model_is_its_equations_and_reads_no_padding(tokenizer, turns):
+    """One turn by hand, without a batch, against the same turn beside a longer one."""
+    states = [dict(DIALOGUES[t.dialogue].turns[t.turn].state) for t in turns[:5]]
+    batch, row = copy_batch(turns[:5], states, tokenizer), 1
+    model = CopyTracker(CopyConfig(words=len(tokenizer), width=16))
+    read, chosen = torch.tensor(turns[row].tokens), batch.gates == 2
+    assert len(read) < batch.tokens.shape[1]
+    pair = PAIRS.index(next(p for p in states[row] if chosen[row, PAIRS.index(p)]))
+    with torch.no_grad():
+        written = model.write(model(batch.tokens, batch.mask), chosen, batch.values[chosen])
+        both, last = model.encoder(model.words(read))
+        memory, state = both[:, :16] + both[:, 16:], last[0] + last[1]
+        domain, slot = (number.item() for number in model._rows[pair])
+        word = model.names.weight[domain] + model.names.weight[slot]
+        for step, fed in enumerate(batch.values[row, pair]):
+            state = model.decoder(word, state)
+            weights = torch.softmax(memory @ state, 0)
+            context = weights @ memory
+            if step == 0:
+                gate = model.gate(context)
+            make = torch.sigmoid(model.mix(torch.cat([state, context, word])))
+            expected = make * torch.softmax(model.words.weight @ state, 0)
+            for token, weight in zip(read, weights, strict=True):
+                expected[token] += (1 - make[0]) * weight
+            number = int((chosen.nonzero() == torch.tensor([row, pair])).all(1).nonzero())
+            torch.testing.assert_close(written[number, step], expected, atol=1e-6, rtol=1e-4)
+            word = model.words(fed)
+        torch.testing.assert_close(model(batch.tokens, batch.mask).gates[row, pair], gate)
+
+
 def test_copied_words_are_probabilities_and_can_be_words_of_the_dialogue_alone(tokenizer, turns):
     states = [dict(DIALOGUES[t.dialogue].turns[t.turn].state) for t in turns[:4]]
     batch = copy_batch(turns[:4], states, tokenizer)

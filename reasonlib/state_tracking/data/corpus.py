@@ -17,6 +17,7 @@ from typing import Any
 from reasonlib import data
 from reasonlib.arguments import check_choice
 from reasonlib.data import Corpus
+from reasonlib.data.files import read_lines
 from reasonlib.errors import DataError
 from reasonlib.state_tracking.data.cleaning import clean_state
 from reasonlib.state_tracking.data.example import Dialogue, Turn
@@ -74,7 +75,7 @@ def read_table(path: Path, *, clean: bool = True) -> list[Dialogue]:
     DataError
         If the header or a line is malformed; names the file, the line and what is wrong.
     """
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = read_lines(path, missing="name a TSV file of the pre-processed release", whole=False)
     header = lines[0].rstrip("\t").split("\t") if lines else []
     if len(header) != _COLUMNS:
         raise DataError(
@@ -104,9 +105,9 @@ def read_json(path: Path, *, clean: bool = True) -> list[Dialogue]:
     DataError
         If the file is not such JSON, or a dialogue is malformed; names the dialogue.
     """
+    lines = read_lines(path, missing="name data.json of the release, or a part of it", whole=False)
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        items = content.items()
+        items = json.loads("\n".join(lines)).items()
     except (ValueError, AttributeError) as error:
         raise DataError(f"{path}: not MultiWOZ's JSON ({error}); expected an object of dialogues") from None
     return [_dialogue(path, name, entry, clean) for name, entry in items]
@@ -120,11 +121,11 @@ def _dialogue(path: Path, name: str, entry: Any, clean: bool) -> Dialogue:
     turns, system = [], ""
     for number, (user, answer) in enumerate(zip(log[::2], log[1::2], strict=True)):
         try:
-            text, reply, metadata = user["text"], answer["text"], answer["metadata"]
-            values = _flat(metadata)
+            user_text, reply = _words(user["text"]), _words(answer["text"])
+            values = _flat(answer["metadata"])
         except (KeyError, TypeError, AttributeError) as error:
             raise DataError(f"{path}, {name}, turn {number}: malformed ({error!r})") from None
-        turns.append(Turn(system=_words(system), user=_words(text), state=_state(values, clean)))
+        turns.append(Turn(system=system, user=user_text, state=_state(values, clean)))
         system = reply
     return Dialogue(name=name, turns=tuple(turns))
 
@@ -139,7 +140,7 @@ def _flat(metadata: Mapping[str, Any]) -> dict[str, str]:
                 value = value[0] if isinstance(value, list) and value else value
                 if is_pair(pair) and isinstance(value, str):
                     values[pair] = value.split("|")[0].strip().lower()
-                elif slot != "booked" and value and value not in _EMPTY and not is_pair(pair):
+                elif value and (is_pair(pair) or (slot != "booked" and value not in _EMPTY)):
                     raise KeyError(pair)
     return values
 

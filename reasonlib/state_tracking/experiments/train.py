@@ -132,7 +132,7 @@ def prepare(recipe: Recipe, splits: Splits, *, seed: int) -> tuple[Prepared, Tur
     if recipe.pieces:
         encoder, tokenizer = new_encoder(splits.train, recipe.pieces, seed=seed)
     else:
-        encoder, tokenizer = load_encoder(recipe.encoder)
+        encoder, tokenizer = load_encoder(recipe.encoder, seed=seed)
     if recipe.scratch:
         encoder = small_encoder(EncoderConfig(), len(tokenizer), seed=seed)
     tokens = TurnTokens(tokenizer, recipe.longest)

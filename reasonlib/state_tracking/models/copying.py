@@ -21,6 +21,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from reasonlib import training
 from reasonlib.arguments import check_at_least
@@ -122,7 +123,10 @@ class CopyTracker(nn.Module):
 
     def forward(self, tokens: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"]) -> Reading:
         """Read the dialogues and decide by the first context of each pair whether it has a value."""
-        both, last = self.encoder(self.words(tokens))
+        lengths = mask.sum(1).cpu()
+        words = pack_padded_sequence(self.words(tokens), lengths, batch_first=True, enforce_sorted=False)
+        packed, last = self.encoder(words)  # no direction reads padding
+        both, _ = pad_packed_sequence(packed, batch_first=True, total_length=tokens.shape[1])
         width = self.config.width
         memory = both[..., :width] + both[..., width:]  # (B, T, D), the directions added as in TRADE
         states = last.sum(0)[:, None].expand(-1, len(PAIRS), -1)

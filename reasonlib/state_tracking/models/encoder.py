@@ -23,6 +23,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from reasonlib import training
 from reasonlib.arguments import check_choice
 from reasonlib.errors import UserError
 from reasonlib.state_tracking.data.example import Dialogue
@@ -37,7 +38,7 @@ LAYOUTS = ("merge", "split", "none")
 BUNDLED = Path(__file__).parent.parent / "weights" / "encoder"
 
 
-def load_encoder(name: str | Path | None = None) -> tuple[Any, Any]:
+def load_encoder(name: str | Path | None = None, *, seed: int = 0) -> tuple[Any, Any]:
     """Load an encoder and its tokenizer, and teach both the token ``[SEPU]``.
 
     Parameters
@@ -45,12 +46,15 @@ def load_encoder(name: str | Path | None = None) -> tuple[Any, Any]:
     name
         A name on the Hugging Face hub (``albert-large-v2``, ``roberta-large``), or a folder, see
         `load_pretrained`; None for the small one that is bundled with the library.
+    seed
+        Draws the embedding of ``[SEPU]`` where the encoder has none.
     """
     encoder, tokenizer = load_pretrained(BUNDLED if name is None else name)
     if tokenizer.convert_tokens_to_ids(SPECIALS[5]) in (None, tokenizer.unk_token_id):
         tokenizer.add_special_tokens({"additional_special_tokens": [SPECIALS[5]]})
     if len(tokenizer) > encoder.get_input_embeddings().num_embeddings:
-        encoder.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+        with training.seeded(seed):
+            encoder.resize_token_embeddings(len(tokenizer), mean_resizing=False)
     return encoder, tokenizer
 
 

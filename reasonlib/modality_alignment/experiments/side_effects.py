@@ -51,7 +51,7 @@ def change_of_cosines(
     with torch.no_grad():
         steepness = torch.cat([slope.flatten() for slope in slopes]).norm()
         for weight, slope in zip(weights, slopes, strict=True):
-            weight -= LENGTH / steepness * slope
+            weight -= LENGTH / steepness * slope  # type: ignore[misc]
         before, after = (functional.cosine_similarity(*each(*points)) for each in (model, stepped))
     return after - before
 

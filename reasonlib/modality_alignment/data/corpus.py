@@ -48,7 +48,7 @@ CORPORA: dict[str, Corpus] = {
 }
 
 FPS = 3  # frames a second; TVQA+ numbers its annotated frames by it, from 1
-MOST_FRAMES = 300  # the features of a longer clip are those of so many of its frames
+MOST_FRAMES = 300  # a longer clip has features for only this many of its frames
 
 
 def read(part: str = "valid", *, folder: Path | None = None) -> list[VideoQuestion]:

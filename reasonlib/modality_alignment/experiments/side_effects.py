@@ -47,11 +47,11 @@ def change_of_cosines(
     embedded = stepped(points.a[rows], points.b[rows])
     alignment = ALIGNMENTS[recipe.alignment](*embedded)
     weights = list(stepped.parameters())
-    slopes = torch.autograd.grad(-cosine(*embedded) - recipe.weight * alignment, weights)
+    gradients = torch.autograd.grad(-cosine(*embedded) - recipe.weight * alignment, weights)
     with torch.no_grad():
-        steepness = torch.cat([slope.flatten() for slope in slopes]).norm()
-        for weight, slope in zip(weights, slopes, strict=True):
-            weight -= LENGTH / steepness * slope  # type: ignore[misc]
+        norm = torch.cat([gradient.flatten() for gradient in gradients]).norm()
+        for weight, gradient in zip(weights, gradients, strict=True):
+            weight -= LENGTH / norm * gradient  # type: ignore[misc]
         before, after = (functional.cosine_similarity(*each(*points)) for each in (model, stepped))
     return after - before
 

@@ -85,7 +85,7 @@ def build_vocabulary(questions: Sequence[VideoQuestion], *, minimum: int = 1) ->
 
 
 def _words(text: str) -> list[str]:
-    """Split a text into lower-case words and punctuation; ``'s`` is a word of its own, as in the public code."""
+    """Split a text into lower-case words and punctuation; ``'s`` is a word, as in the public code."""
     return re.findall(r"<\w+>|'?\w+|[^\w\s]", text.lower())
 
 

@@ -199,6 +199,21 @@ def test_epochs_that_were_not_validated_are_skipped():
         plotting.learning_curve(rows, "f1")
 
 
+def test_a_logarithmic_axis_has_labels_to_read_values_from():
+    def labels(highest):
+        drawing = plotting.lines({"a": ([1, 30], [3, highest])}, x="size", y="ms", log=True, log_y=True)
+        drawing.draw_without_rendering()
+        axes = drawing.axes[0]
+        return [
+            [text.get_text() for text, at in zip(axis.get_ticklabels(), axis.get_ticklocs(), strict=True)
+             if axis.get_view_interval()[0] <= at <= axis.get_view_interval()[1]]
+            for axis in (axes.xaxis, axes.yaxis)
+        ]  # fmt: skip
+
+    assert labels(60) == [["1", "2", "5", "10", "20"], ["5", "10", "20", "50"]]
+    assert labels(5000)[1] == ["10", "100", "1,000"]
+
+
 @pytest.mark.parametrize(
     ("series", "message"),
     [

@@ -3,8 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from matplotlib.ticker import NullFormatter, StrMethodFormatter
-
 from reasonlib.context_translation.page.labels import METRICS, ROWS
 from reasonlib.display import plotting, results
 from reasonlib.display.intervals import Spread, spread
@@ -205,13 +203,8 @@ def growth(over: str = "sentences") -> Picture:
         return results.missing(COST)
     pictures = []
     for lines, unit in ((time, "milliseconds to encode"), (memory, "megabytes stored for the gradient")):
-        drawing = plotting.lines(lines, x=what, y=unit, log=True)
-        axes = drawing.axes[0]
-        axes.set_yscale("log")
-        axes.set_xticks(lines["TwC"][0] if "TwC" in lines else [])
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter(StrMethodFormatter("{x:g}"))
-            axis.set_minor_formatter(NullFormatter())
+        drawing = plotting.lines(lines, x=what, y=unit, log=True, log_y=True)
+        drawing.axes[0].set_xticks(lines["TwC"][0] if "TwC" in lines else [])
         caption = (
             f"One sentence and {shown}; axes are logarithmic. First: processor time, second: memory. "
             f"What the context adds grows with these powers of {symbol}. "

@@ -26,6 +26,7 @@ from reasonlib.display.plotting.style import (
     STRONGEST,
     WIDTH,
     figure,
+    make_logarithmic,
     theme,
 )
 
@@ -46,6 +47,7 @@ __all__ = [
     "figure",
     "learning_curve",
     "lines",
+    "make_logarithmic",
     "memory_hops",
     "show",
     "theme",

@@ -7,7 +7,15 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from reasonlib.display.plotting.style import DASHES, MARKERS, PALETTE, add_legend, figure, theme
+from reasonlib.display.plotting.style import (
+    DASHES,
+    MARKERS,
+    PALETTE,
+    add_legend,
+    figure,
+    make_logarithmic,
+    theme,
+)
 
 __all__ = ["learning_curve", "lines"]
 
@@ -60,6 +68,7 @@ def lines(
     y: str,
     limits: tuple[float, float] | None = None,
     log: bool = False,
+    log_y: bool = False,
 ) -> Figure:
     """Draw lines, each with a band where one is given.
 
@@ -71,8 +80,8 @@ def lines(
         What the axes count, with units.
     limits
         Ends of the vertical axis.
-    log
-        A logarithmic horizontal axis.
+    log, log_y
+        A logarithmic horizontal axis, a logarithmic vertical axis.
 
     Raises
     ------
@@ -106,11 +115,13 @@ def lines(
         axes.set_xlabel(x)
         axes.set_title(y, fontsize=10)
         if log:
-            axes.set_xscale("log")
+            make_logarithmic(axes, "x")
         elif len(arrays[0]) > 1 and all(float(value).is_integer() for value in arrays[0]):
             axes.xaxis.get_major_locator().set_params(integer=True)
         if limits is not None:
             axes.set_ylim(*limits)
+        if log_y:
+            make_logarithmic(axes, "y")
         if any(series):
             add_legend(drawing, list(series), handlelength=2.6)
     drawing.set_label(" ".join(descriptions))

@@ -8,7 +8,7 @@ import contextlib
 import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import product
-from math import ceil
+from math import ceil, log10
 from typing import Any, Literal
 
 import matplotlib
@@ -16,6 +16,7 @@ import seaborn
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 __all__ = [
     "COLOURS",
@@ -29,6 +30,7 @@ __all__ = [
     "add_legend",
     "figure",
     "keep_name_inside",
+    "make_logarithmic",
     "theme",
 ]
 
@@ -138,6 +140,21 @@ def add_legend(drawing: Figure, labels: Sequence[str], **style: Any) -> None:
     columns = int(max(1, min(len(labels), 3, 72 * WIDTH // widest)))
     drawing.set_figheight(drawing.get_figheight() + line / 72 * (ceil(len(labels) / columns) - 1))
     drawing.legend(loc="outside upper left", ncols=columns, **style)
+
+
+def make_logarithmic(axes: Axes, which: Literal["x", "y"]) -> None:
+    """Make an axis with its data drawn logarithmic, with labels enough to read a value from.
+
+    Up to four decades the labels are plain numbers; below two and a half decades 2 and 5 have labels, too.
+    """
+    axes.set(**{f"{which}scale": "log"})
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    low, high = axis.get_view_interval()
+    decades = log10(high / low)
+    if decades <= 4:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5) if decades < 2.5 else (1,)))
+        axis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
+        axis.set_minor_formatter(NullFormatter())
 
 
 def keep_name_inside(drawing: Figure, axes: Axes) -> None:

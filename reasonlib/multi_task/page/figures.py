@@ -43,7 +43,7 @@ def sizes() -> Picture:
     }
     ordered = dict(sorted(counts.items(), key=lambda item: -item[1]))
     drawing = plotting.bars(ordered, unit="training examples (logarithmic axis)", limits=(300, 1e6))
-    drawing.axes[0].set_xscale("log")
+    plotting.make_logarithmic(drawing.axes[0], "x")
     most, least = next(iter(ordered)), list(ordered)[-1]
     return plotting.show(
         drawing,

@@ -264,8 +264,7 @@ def cost() -> Picture:
         exponent = group.summary("seconds_exponent")
         if exponent is not None:
             notes.append(f"{ROWS[row]}, to the power {exponent.mean:.2f}")
-    drawing = plotting.lines(lines, x="domain-slot pairs", y="turns per second", log=True)
-    drawing.axes[0].set_yscale("log")
+    drawing = plotting.lines(lines, x="domain-slot pairs", y="turns per second", log=True, log_y=True)
     return plotting.show(
         drawing,
         alt="Turns per second against the number of pairs: almost level with one run for all pairs, "

@@ -77,7 +77,7 @@ def gradient_flow(norms: Mapping[str, Sequence[float]]) -> Picture:
             relative = np.maximum(np.array(values, dtype=float) / values[-1], 1e-16)
             axes.plot(range(len(values), 0, -1), relative[::-1], color=colour, linestyle=dash, label=name)
             descriptions.append(f"{name}: {relative[0]:.1g} of it reaches the first layer.")
-        axes.set_yscale("log")
+        plotting.make_logarithmic(axes, "y")
         axes.invert_xaxis()
         axes.set_xlabel("layer, from the last down to the first")
         axes.set_title("gradient, relative to the last layer", fontsize=10)

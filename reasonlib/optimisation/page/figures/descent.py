@@ -182,8 +182,8 @@ def fading(rates: Mapping[str, Sequence[float]], *, every: float = 1.0) -> Pictu
             level = np.array(values, dtype=float) / values[0]
             axes.plot(every * np.arange(1, len(level) + 1), level, color=colour, linestyle=dash, label=name)
             descriptions.append(f"{name}: {level[-1]:.2g} of the first rate is left.")
-        axes.set_yscale("log")
-        axes.set_xscale("log")
+        plotting.make_logarithmic(axes, "x")
+        plotting.make_logarithmic(axes, "y")
         axes.set_xlabel("step")
         axes.set_title("rate of a weight, relative to the first step's", fontsize=10)
         legend(drawing, list(rates))

@@ -19,7 +19,7 @@ def read_lines(path: Path) -> list[str]:
         If the file is absent or no UTF-8 text.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # some editors put a mark of three bytes first
     except OSError as error:
         raise DataError(f"{path}: cannot read the file ({error.strerror or error})") from error
     except UnicodeDecodeError as error:

@@ -5,9 +5,10 @@ import math
 import pytest
 import torch
 
-from reasonlib.context_translation.data.datasets import load, texts
+from reasonlib.context_translation.data.datasets import Splits, load, texts
 from reasonlib.context_translation.data.encoding import Words, batches, encode
 from reasonlib.context_translation.experiments import CORPUS, COST, EXPERIMENTS, SIMULATED
+from reasonlib.context_translation.experiments.corpus import subwords
 from reasonlib.context_translation.experiments.cost import (
     exponent,
     growth_exponent,
@@ -122,6 +123,15 @@ def test_sixteen_bits_round_the_products_and_learn_as_well():
     assert losses[1][-1] < 0.9 * losses[1][0]
 
 
+def test_word_pieces_are_learned_from_the_training_part_alone():
+    train, other = (
+        (Document((SentencePair(text, text),) * 20),) for text in ("a lighthouse", "zqxj wkvw zqxj wkvw")
+    )
+    alone = subwords(Splits(train, train, train), 300)
+    assert subwords(Splits(train, other, other), 300).tokenizer.to_str() == alone.tokenizer.to_str()
+    assert len(alone.encode("lighthouse")) == 1 and len(alone.encode("zqxj")) > 3
+
+
 def test_settings_of_every_row_make_a_recipe():
     for experiment in EXPERIMENTS.values():
         for settings in experiment.rows.values():
@@ -156,6 +166,13 @@ def test_memory_grows_as_the_source_says():
     assert growth("no-context", counts) == 0
 
 
+def test_noise_is_no_slow_growth():
+    """An increment that is lost gives no exponent, where 0 would speak for every slow growth."""
+    assert math.isnan(growth_exponent((4, 8, 16), [1.0, 2.0, 1.9]))
+    assert math.isnan(growth_exponent((4, 8, 16), [1.0, 1.0, 1.5]))
+    assert growth_exponent((4, 8, 16), [3.0, 3.0, 3.0]) == 0
+
+
 def test_an_exponent_is_a_slope():
     assert exponent((1, 2, 4), [3.0, 6.0, 12.0]) == pytest.approx(1)
     assert exponent((1, 2, 4), [5.0, 5.0, 5.0]) == pytest.approx(0)
@@ -165,4 +182,5 @@ def test_the_cost_of_a_system_is_counted_and_timed():
     (record,) = run(COST, rows="hce", scale="smoke", device="cpu")
     assert record.metrics["parameters_millions"] == pytest.approx(66.7, abs=0.1)
     assert {"training_speed_ratio", "inference_speed_ratio", "cached_speed_ratio"} <= set(record.metrics)
-    assert all(math.isfinite(value) for value in record.metrics.values())
+    timed = {f"seconds_exponent.{name}" for name in ("sentences", "length")}  # so small, times may be noise
+    assert all(math.isfinite(record.metrics[name]) for name in set(record.metrics) - timed)

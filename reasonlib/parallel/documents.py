@@ -19,7 +19,7 @@ def read_lines(path: Path) -> list[str]:
         If the file is absent or no UTF-8 text.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")  # some editors put a mark of three bytes first
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise DataError(f"{path}: cannot read the file ({error.strerror or error})") from error
     except UnicodeDecodeError as error:
@@ -72,7 +72,9 @@ def read_aligned(source: Path, target: Path) -> list[Document]:
         If the numbers of lines differ, a boundary stands on one side only, a document is empty, or a sentence
         has no translation; names the file and the line.
     """
-    return paired(read_lines(source), read_lines(target), (source, target))
+    # some editors put a mark of the encoding first
+    left, right = ([line.removeprefix("\ufeff") for line in read_lines(path)] for path in (source, target))
+    return paired(left, right, (source, target))
 
 
 def write_aligned(documents: list[Document], source: Path, target: Path) -> None:

@@ -57,7 +57,7 @@ def read_srt(path: Path) -> list[Subtitle]:
             number += 1
             continue
         first = number
-        if lines[number].isdigit():
+        if lines[number].lstrip("\ufeff").isdigit():
             number += 1
         match = _TIME.fullmatch(lines[number]) if number < len(lines) else None
         if match is None:

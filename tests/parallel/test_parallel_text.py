@@ -199,6 +199,12 @@ def test_overlap_and_alignment_by_hand():
     assert overlap(Subtitle(0, 100, "a"), Subtitle(0, 90, "b")) == 0.9
     source = [Subtitle(0, 100, "a"), Subtitle(100, 200, "b")]
     assert align(source, [Subtitle(104, 204, "B")]).pairs == (SentencePair("b", "B"),)
+    at_once = [Subtitle(0, 100, text) for text in "ab"]  # two people speak
+    assert align(at_once, [Subtitle(0, 100, text) for text in "AB"]).pairs == (
+        SentencePair("a", "A"),
+        SentencePair("b", "B"),
+    )
+    assert len(align(at_once, [Subtitle(0, 100, "A")]).pairs) == 1
     with pytest.raises(ValueError, match="least must be above 0 and at most 1, got 0"):
         align(source, source, least=0)
 

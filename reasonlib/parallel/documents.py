@@ -72,7 +72,9 @@ def read_aligned(source: Path, target: Path) -> list[Document]:
         If the numbers of lines differ, a boundary stands on one side only, a document is empty, or a sentence
         has no translation; names the file and the line.
     """
-    return paired(read_lines(source), read_lines(target), (source, target))
+    # some editors put a mark of the encoding first
+    left, right = ([line.removeprefix("\ufeff") for line in read_lines(path)] for path in (source, target))
+    return paired(left, right, (source, target))
 
 
 def write_aligned(documents: list[Document], source: Path, target: Path) -> None:

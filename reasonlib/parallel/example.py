@@ -99,7 +99,7 @@ def contexts(document: Document, sentences: int, *, within: int = 3000) -> list[
         tuple(
             sources[position - back]
             for back in range(1, min(sentences, position) + 1)
-            if starts[position] - starts[position - back] <= within
+            if abs(starts[position] - starts[position - back]) <= within
         )
         for position in range(len(sources))
     ]

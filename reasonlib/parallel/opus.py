@@ -27,7 +27,8 @@ __all__ = ["TimedSentence", "links_of", "read_opus", "read_timed_sentences"]
 KINDS = ("raw", "xml")
 """Folders of documents: as text, and cut into words, which are joined by blanks."""
 
-_TIME = re.compile(r"(\d+):(\d\d):(\d\d)[,.](\d{3})")
+_TIME = re.compile(r"(-?\d+)[^\d-]+(-?\d+)[^\d-]+(-?\d+)(?:[^\d-]+(\d+))?")
+"""OPUS keeps the times of its files as they are: also ``00:50:5,123``, and colons or points for the comma."""
 
 
 class TimedSentence(NamedTuple):
@@ -54,11 +55,13 @@ def read_timed_sentences(path: Path) -> dict[str, TimedSentence]:
     for element in _elements(path, "s"):
         words = [word.text or "" for word in element.iter("w")]
         text = " ".join(words or element.itertext())
-        for time in element.findall("time"):
-            if time.get("id", "").endswith("S"):
-                start = _milliseconds(path, time.get("value", ""))
-                break
-        sentences[element.get("id", "")] = TimedSentence(start, " ".join(text.split()))
+        first = start
+        for number, part in enumerate(element):
+            if part.tag == "time" and part.get("id", "").endswith("S"):
+                start = _milliseconds(path, part.get("value", ""))
+                if not number:  # the sentence begins with this subtitle, not in the one before
+                    first = start
+        sentences[element.get("id", "")] = TimedSentence(first, " ".join(text.split()))
     if not sentences:
         raise DataError(f"{path}: holds no sentence <s>; is it a document of OPUS?")
     return sentences
@@ -176,5 +179,5 @@ def _milliseconds(path: Path, time: str) -> int:
     match = _TIME.fullmatch(time.strip())
     if match is None:
         raise DataError(f"{path}: a time {time!r}, expected such as 00:00:48,600")
-    hours, minutes, seconds, rest = map(int, match.groups())
+    hours, minutes, seconds, rest = map(int, match.groups(default="0"))
     return ((hours * 60 + minutes) * 60 + seconds) * 1000 + rest

@@ -83,7 +83,7 @@ def _milliseconds(hours: int, minutes: int, seconds: int, milliseconds: int) -> 
 
 
 def align(source: Sequence[Subtitle], target: Sequence[Subtitle], *, least: float = OVERLAP) -> Document:
-    """Pair subtitles that are shown at the same time; the document keeps when each starts.
+    """Pair subtitles that are shown at the same time, each at most once; the document keeps when each starts.
 
     Parameters
     ----------
@@ -95,12 +95,14 @@ def align(source: Sequence[Subtitle], target: Sequence[Subtitle], *, least: floa
     if not 0 < least <= 1:
         raise ValueError(f"least must be above 0 and at most 1, got {least}")
     pairs, starts, first = [], [], 0
+    paired: set[int] = set()  # numbers of target
     for left in source:
         while first < len(target) and target[first].end <= left.start:
             first += 1
         number = first
         while number < len(target) and target[number].start < left.end:
-            if overlap(left, target[number]) >= least:
+            if number not in paired and overlap(left, target[number]) >= least:
+                paired.add(number)
                 pairs.append(SentencePair(left.text, target[number].text))
                 starts.append(left.start)
                 break

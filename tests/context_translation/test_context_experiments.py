@@ -1,13 +1,15 @@
 """What training and experiments must do: a context system learns what its ablation cannot."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from reasonlib.context_translation.data.datasets import load, texts
+from reasonlib.context_translation.data.datasets import Splits, load, texts
 from reasonlib.context_translation.data.encoding import Words, batches, encode
-from reasonlib.context_translation.experiments import CORPUS, COST, EXPERIMENTS, SIMULATED
+from reasonlib.context_translation.experiments import CORPUS, COST, EXPERIMENTS, SIMULATED, measures
+from reasonlib.context_translation.experiments.corpus import subwords
 from reasonlib.context_translation.experiments.cost import (
     exponent,
     growth_exponent,
@@ -16,9 +18,9 @@ from reasonlib.context_translation.experiments.cost import (
 )
 from reasonlib.context_translation.experiments.measures import contrastive
 from reasonlib.context_translation.experiments.train import Recipe, Trained, keep_helpful, train
-from reasonlib.context_translation.models.parts import SystemConfig
+from reasonlib.context_translation.models.parts import Encoding, SystemConfig
 from reasonlib.context_translation.models.translator import SYSTEMS, Translator, translation_loss
-from reasonlib.parallel import Document, SentencePair, SimulatorConfig, simulate
+from reasonlib.parallel import Deciding, Document, SentencePair, SimulatorConfig, simulate
 from reasonlib.tracking.runner import run
 from reasonlib.training.settings import construct
 
@@ -104,6 +106,60 @@ def test_a_run_has_the_metrics_of_helpful_and_unhelpful_sentences():
     assert record.steps.complete and 0 <= record.metrics["contrastive_accuracy"] <= 1
 
 
+def test_groups_of_sentences_are_measured_apart(monkeypatch):
+    """A system that gets exactly the helpful sentences right, and these only in their own context."""
+    documents = simulate(6, seed=4)
+    tokens = Words.of(texts(documents))
+    own = {sentence.position: sentence for sentence in encode(documents, tokens)}
+
+    def translate(sentences):
+        return [
+            tokens.decode(sentence.target)
+            if sentence.context == own[sentence.position].context
+            and documents[sentence.position[0]].pairs[sentence.position[1]].helpful
+            else "nothing right"
+            for sentence in sentences
+        ]
+
+    for name in ("contrastive", "attention"):
+        monkeypatch.setattr(measures, name, lambda *given: {})
+    trained = SimpleNamespace(
+        encode=lambda documents: encode(documents, tokens), translate=translate, recipe=Recipe()
+    )
+    metrics, details = measures.measure(trained, documents)
+    assert metrics["sentence_accuracy"] == pytest.approx(0.3)
+    assert metrics["sentence_accuracy_helpful"] == metrics["sentence_accuracy_helpful.distance-1"] == 1
+    assert metrics["sentence_accuracy_unhelpful"] == 0 < metrics["bleu_helpful"]
+    assert metrics["bleu_gap"] == pytest.approx(metrics["bleu_unhelpful"] - 100)
+    assert metrics["sentence_accuracy_helpful.other-document"] < 0.2
+    assert details["sentences"]["sentence_accuracy_helpful"] == 18
+    assert details["intervals"]["sentence_accuracy_helpful"] == (1, 1)
+
+
+@pytest.mark.parametrize(("far", "sentence", "word"), [(0.3, 1.0, 0.6), (0.1, 0.0, 1 / 3)])
+def test_attention_is_held_against_the_label(far, sentence, word):
+    """By hand: of four source words one looks at the lamp, two sentences back, and one at the snow."""
+    document = Document(
+        (
+            SentencePair("tom found the lamp .", "x"),
+            SentencePair("snow fell .", "x"),
+            SentencePair("it was old .", "x", True, Deciding("pronoun", "x", "lamp", 2, "y")),
+        )
+    )
+    words = torch.zeros(1, 4, 2, 6)
+    words[0, 2, 1, 4], words[0, 2, 0, 1], words[0, 0, 0, 2] = far, 0.2, 0.05  # the mark is word 0
+    encoding = Encoding(torch.zeros(1, 4, 8), torch.ones(1, 1, 4) > 0, words=words, sentences=words.sum(3))
+    tokens = Words.of(texts([document]))
+    model = SimpleNamespace(
+        system="hce",
+        target=SimpleNamespace(table=torch.nn.Embedding(1, 1)),
+        encode=lambda batch: encoding,
+    )
+    trained = SimpleNamespace(model=model, tokens=tokens)
+    made = measures.attention(trained, encode([document], tokens), document.pairs)
+    assert made == pytest.approx({"attention.sentence": sentence, "attention.word": word})
+
+
 def test_real_text_runs_on_subwords():
     (record,) = run(CORPUS, rows="concatenation", scale="smoke", data="simulated", device="cpu")
     assert {"bleu", "chrf"} <= set(record.metrics) and record.steps.complete
@@ -120,6 +176,15 @@ def test_sixteen_bits_round_the_products_and_learn_as_well():
         losses.append([row["loss"] for row in trained.history.rows])
     assert losses[0] != losses[1] and losses[1] == pytest.approx(losses[0], rel=0.05)
     assert losses[1][-1] < 0.9 * losses[1][0]
+
+
+def test_word_pieces_are_learned_from_the_training_part_alone():
+    train, other = (
+        (Document((SentencePair(text, text),) * 20),) for text in ("a lighthouse", "zqxj wkvw zqxj wkvw")
+    )
+    alone = subwords(Splits(train, train, train), 300)
+    assert subwords(Splits(train, other, other), 300).tokenizer.to_str() == alone.tokenizer.to_str()
+    assert len(alone.encode("lighthouse")) == 1 and len(alone.encode("zqxj")) > 3
 
 
 def test_settings_of_every_row_make_a_recipe():
@@ -156,6 +221,13 @@ def test_memory_grows_as_the_source_says():
     assert growth("no-context", counts) == 0
 
 
+def test_noise_is_no_slow_growth():
+    """An increment that is lost gives no exponent, where 0 would speak for every slow growth."""
+    assert math.isnan(growth_exponent((4, 8, 16), [1.0, 2.0, 1.9]))
+    assert math.isnan(growth_exponent((4, 8, 16), [1.0, 1.0, 1.5]))
+    assert growth_exponent((4, 8, 16), [3.0, 3.0, 3.0]) == 0
+
+
 def test_an_exponent_is_a_slope():
     assert exponent((1, 2, 4), [3.0, 6.0, 12.0]) == pytest.approx(1)
     assert exponent((1, 2, 4), [5.0, 5.0, 5.0]) == pytest.approx(0)
@@ -165,4 +237,5 @@ def test_the_cost_of_a_system_is_counted_and_timed():
     (record,) = run(COST, rows="hce", scale="smoke", device="cpu")
     assert record.metrics["parameters_millions"] == pytest.approx(66.7, abs=0.1)
     assert {"training_speed_ratio", "inference_speed_ratio", "cached_speed_ratio"} <= set(record.metrics)
-    assert all(math.isfinite(value) for value in record.metrics.values())
+    timed = {f"seconds_exponent.{name}" for name in ("sentences", "length")}  # so small, times may be noise
+    assert all(math.isfinite(record.metrics[name]) for name in set(record.metrics) - timed)

@@ -61,11 +61,21 @@ def test_the_document_vector_is_the_mean_of_all_words(system):
     ("system", "document"), [*((name, False) for name in SYSTEMS), ("hce", True), ("hmce", True)]
 )
 def test_padding_and_other_sentences_change_nothing(system, document):
+    """Also for the first sentences of a document, which have less context than their neighbours, or none."""
     model = translator(system, document=document)
     sentences = encode(DOCUMENTS, TOKENS, context=3, whole=document)
-    alone = target_scores(model, collate([sentences[2]]))
-    among = target_scores(model, collate(sentences[:8]))
-    torch.testing.assert_close(alone[0], among[2])
+    batch = collate([*sentences[:8], *sentences[12:15]])
+    among, scores = model(batch), target_scores(model, batch)
+    for row in (0, 1, 2, 5):
+        single = collate([sentences[row]])
+        alone = model(single)
+        torch.testing.assert_close(target_scores(model, single)[0], scores[row])
+        for name in ("words", "sentences", "gate"):
+            expected, made = (getattr(some.encoding, name) for some in (alone, among))
+            assert (expected is None) == (made is None)
+            if made is not None:
+                part = tuple(slice(size) for size in expected.shape[1:])
+                torch.testing.assert_close(made[row][part], expected[0])
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -124,6 +134,15 @@ def test_parameters_at_the_sizes_of_the_source(system, millions):
     assert parameter_count(model) / 1e6 == pytest.approx(millions, abs=0.1)
 
 
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_sentence_is_translated_alone_as_in_a_batch(system):
+    model, chosen = translator(system), [SENTENCES[number] for number in (0, 1, 5, 13, 27)]
+    batch = collate(chosen)
+    for beam in (1, 3):
+        together = translate_batch(model, batch, beam=beam, longest=6)
+        assert together == [translate_batch(model, collate([s]), beam=beam, longest=6)[0] for s in chosen]
+
+
 @pytest.mark.parametrize("system", ["concatenation", "hmce"])
 def test_a_beam_finds_nothing_less_likely_than_greedy(system):
     model, batch = translator(system), collate(SENTENCES[:4])
@@ -151,6 +170,17 @@ def test_the_document_vector_is_one_more_sentence(system):
     assert not torch.allclose(target_scores(model, changed)[0], scores[0])
     with pytest.raises(ValueError, match="the batch has no document tokens; encode it with whole=True"):
         model(collate(SENTENCES[4:6]))
+
+
+@pytest.mark.parametrize("system", ["hce", "hmce"])
+def test_a_small_cache_with_a_document_vector_changes_nothing(system):
+    model = translator(system, document=True)
+    cached = CachedTranslator(model, size=2)  # less than the context of a batch
+    for position in range(10):  # a sentence of each document, side by side
+        batch = collate(encode(DOCUMENTS, TOKENS, context=3, whole=True)[position::10])
+        expected = model.encode(batch)
+        for name in ("memory", "words", "sentences"):
+            torch.testing.assert_close(getattr(cached.encode(batch), name), getattr(expected, name))
 
 
 @pytest.mark.parametrize("system", ["hce", "hmce"])

@@ -43,8 +43,13 @@ def test_what_it_refuses():
     translator = from_pretrained("hce")
     with pytest.raises(UserError, match="the word 'zebra' is not in the vocabulary"):
         translator.translate("the zebra was old .")
-    with pytest.raises(UserError, match="a sentence must hold at least one word, got none"):
-        translator.translate("it was old .", [""])
+    for words, count in (("", 0), ("old " * 1024, 1024)):
+        with pytest.raises(UserError, match=f"a sentence must hold 1 to 1023 words, got {count}"):
+            translator.translate("it was old .", [words])
+    with pytest.raises(UserError, match="the context must be a list of sentences, got one text"):
+        translator.translate("it was old .", "tom found the lamp .")
+    with pytest.raises(UserError, match="the context must have at most 1023 sentences, got 1024"):
+        translator.translate("it was old .", ["tom found the lamp ."] * 1024)
     with pytest.raises(UserError, match="there is no trained model 'dat'; take one of hce, or a file"):
         from_pretrained("dat")
 

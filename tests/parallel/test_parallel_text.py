@@ -142,6 +142,11 @@ def test_absent_and_binary_files(tmp_path):
         read_aligned(tmp_path / "binary", tmp_path / "binary")
 
 
+def test_a_mark_of_the_encoding_is_no_text(tmp_path):
+    paths = write(tmp_path, source="\ufeff<d>\na\n", target="<d>\nb\n")
+    assert read_aligned(*paths)[0].pairs == (SentencePair("a", "b"),)
+
+
 def test_the_real_corpus_is_read_under_both_names(tmp_path):
     for index, (name, names) in enumerate(
         (
@@ -179,7 +184,7 @@ Listen, don't worry.
 
 def test_subtitles_are_paired_by_their_times_and_have_context_by_them(tmp_path):
     german = SRT.replace("Daniel", "Daniel (de)").replace("00:05:40,035", "00:05:40,700")
-    source, target = write(tmp_path, en=SRT, de=german)
+    source, target = write(tmp_path, en="\ufeff" + SRT, de=german)
     assert read_srt(source)[0] == Subtitle(337_733, 339_967, "Daniel likes hanging out with his cousins.")
     document = read_subtitles(source, target)
     assert [pair.target[:6] for pair in document.pairs] == ["Daniel", "Listen"]  # the second overlaps by 0.41
@@ -194,6 +199,12 @@ def test_overlap_and_alignment_by_hand():
     assert overlap(Subtitle(0, 100, "a"), Subtitle(0, 90, "b")) == 0.9
     source = [Subtitle(0, 100, "a"), Subtitle(100, 200, "b")]
     assert align(source, [Subtitle(104, 204, "B")]).pairs == (SentencePair("b", "B"),)
+    at_once = [Subtitle(0, 100, text) for text in "ab"]  # two people speak
+    assert align(at_once, [Subtitle(0, 100, text) for text in "AB"]).pairs == (
+        SentencePair("a", "A"),
+        SentencePair("b", "B"),
+    )
+    assert len(align(at_once, [Subtitle(0, 100, "A")]).pairs) == 1
     with pytest.raises(ValueError, match="least must be above 0 and at most 1, got 0"):
         align(source, source, least=0)
 
@@ -253,7 +264,10 @@ def test_subwords_lose_nothing_and_are_read_again(tmp_path):
 
 
 def test_contexts_are_nearest_first():
-    document = Document(tuple(SentencePair(word, word) for word in "abcd"))
+    pairs = tuple(SentencePair(word, word) for word in "abcd")
+    document = Document(pairs)
     assert contexts(document, 0) == [()] * 4
+    timed = Document(pairs, starts=(1000, 4000, 60_000, 5000))  # the last is out of its place in the file
+    assert contexts(timed, 3) == [(), ("a",), (), ("b",)]
     with pytest.raises(ValueError, match="sentences must be at least 0, got -1"):
         contexts(document, -1)

@@ -125,6 +125,33 @@ def test_sentences_have_the_time_of_their_subtitle(tmp_path):
     }
 
 
+def test_a_sentence_over_two_subtitles_starts_in_the_first(tmp_path):
+    """Also where it begins in the middle of it; the sentence after it has the time of the second."""
+    (tmp_path / "1.xml").write_text("""<document id="1">
+<s id="1"><time id="T1S" value="00:00:01,000" /><w>Hello</w></s>
+<s id="2"><w>How</w><time id="T1E" value="00:00:02,000" /><time id="T2S" value="00:00:03,000" /><w>are</w></s>
+<s id="3"><w>Fine</w><time id="T2E" value="00:00:04,000" /></s>
+</document>""")
+    assert [sentence.start for sentence in read_timed_sentences(tmp_path / "1.xml").values()] == [
+        1000, 1000, 3000,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("time", "milliseconds"),
+    [
+        ("00:50:5,123", 3_005_123),  # second part of a film, its times moved by the length of the first
+        ("00:01:20.300", 80_300),
+        ("0:01:20:300", 80_300),
+        ("00: 01: 20, 300", 80_300),
+        ("00:00:-1,500", -500),
+    ],
+)
+def test_times_are_read_in_every_form_that_opus_keeps(tmp_path, time, milliseconds):
+    (tmp_path / "1.xml").write_text(f'<document><s id="1"><time id="T1S" value="{time}" />a</s></document>')
+    assert read_timed_sentences(tmp_path / "1.xml")["1"].start == milliseconds
+
+
 def test_subtitles_that_overlap_are_pairs(tmp_path):
     folder = films(tmp_path, 1)
     (film,) = read_opus(folder, "en", "de")

@@ -55,7 +55,7 @@ def exponent(sizes: Sequence[int], costs: Sequence[float]) -> float:
 def growth_exponent(sizes: Sequence[int], costs: Sequence[float]) -> float:
     """Return the exponent e of cost = a + c * size ** e, from increments, which `a` does not enter.
 
-    0 where the cost does not grow, or a measured increment is lost in noise.
+    0 where every size costs the same; nan where a measured increment is lost in noise.
 
     Parameters
     ----------
@@ -70,11 +70,13 @@ def growth_exponent(sizes: Sequence[int], costs: Sequence[float]) -> float:
     1.0
     >>> growth_exponent((4, 8, 16), [5, 5, 5])
     0.0
+    >>> growth_exponent((4, 8, 16), [5.0, 7.0, 6.9])
+    nan
     """
     increments = [after - before for before, after in pairwise(costs)]
-    if min(increments) <= 0:
+    if not any(increments):
         return 0.0
-    return exponent(sizes[1:], increments)
+    return exponent(sizes[1:], increments) if min(increments) > 0 else math.nan
 
 
 def random_batch(

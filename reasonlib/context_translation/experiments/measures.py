@@ -28,8 +28,9 @@ def measure(trained: Trained, documents: Sequence[Document]) -> tuple[dict[str, 
 
     The metrics are the accuracy of whole sentences, BLEU and chrF, of all, of helpful and of unhelpful
     sentences, and how far BLEU on helpful ones falls behind; the accuracy of helpful ones by kind, by
-    distance and after the context of another document; contrastive accuracy, the share of helpful sentences
-    whose right translation is likelier than the one with the wrong word; and `attention` to what decides.
+    distance and after the context of another document, where a document vector stays that of their own;
+    contrastive accuracy, the share of helpful sentences whose right translation is likelier than the one with
+    the wrong word; and `attention` to what decides.
     """
     pairs = [pair for document in documents for pair in document.pairs]
     sentences = trained.encode(documents)

@@ -72,12 +72,18 @@ class BundledTranslator(NamedTuple):
         Raises
         ------
         UserError
-            If the sentence is empty or holds a word that the translator does not know.
+            If the sentence is empty, too long, or holds a word that the translator does not know.
         """
+        if isinstance(context, str):
+            raise UserError("the context must be a list of sentences, got one text")
+        longest = self.model.config.longest - 1  # a mark stands before a context sentence
+        if len(context) > longest:
+            raise UserError(f"the context must have at most {longest} sentences, got {len(context)}")
         for text in (source, *context):
-            if not text.split():
-                raise UserError("a sentence must hold at least one word, got none")
-            for word in text.split():
+            words = text.split()
+            if not 1 <= len(words) <= longest:
+                raise UserError(f"a sentence must hold 1 to {longest} words, got {len(words)}")
+            for word in words:
                 if word not in self.tokens.vocabulary:
                     raise UserError(f"the word {word!r} is not in the vocabulary of the simulated language")
         ids = tuple(self.tokens.encode(source))
@@ -90,7 +96,7 @@ class BundledTranslator(NamedTuple):
         Raises
         ------
         UserError
-            If the sentence is empty or holds a word that the translator does not know.
+            If the sentence is empty, too long, or holds a word that the translator does not know.
         """
         sentence = self.encode(source, context)
         batch = collate([sentence])

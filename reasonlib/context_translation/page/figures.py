@@ -248,8 +248,8 @@ def documents() -> Picture:
         alt="Our accuracy on helpful sentences with two and ten context sentences.",
         caption="First: the thesis's table 3.3: system, number of context sentences, and whether a "
         "document vector was added. The thesis does not name the two columns; the axis starts at 22. Second: "
-        f"our runs ({results.together(origins)}), with their own context and with that of another document; "
-        "lines are 95 % intervals.",
+        f"our runs ({results.together(origins)}), with their own context and with that of another document "
+        "(the document vector stays that of their own); lines are 95 % intervals.",
     )
     return plotting.beside(left, right)
 

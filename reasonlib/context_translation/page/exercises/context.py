@@ -180,7 +180,11 @@ def check_fooling_document(answer: Answer) -> None:
         isinstance(returned, (tuple, list)) and len(returned) == 3,
         "return three things: the context, the longer context, and the sentence",
     )
-    context, longer, sentence = [str(s) for s in returned[0]], [str(s) for s in returned[1]], str(returned[2])
+    expect(
+        not any(isinstance(part, str) for part in returned[:2]) and isinstance(returned[2], str),
+        "each context is a list of sentences, and the sentence to translate is a text",
+    )
+    context, longer, sentence = [str(s) for s in returned[0]], [str(s) for s in returned[1]], returned[2]
     expect(
         bool(context) and bool(sentence.split()), "the context needs a sentence, and so does the translator"
     )

@@ -9,6 +9,9 @@
     lengths    frm_cnt_cache.json: {clip: frames}
     concepts   det_visual_concepts_hq.pickle, of TVQA: {clip: ["blue shirt , smiling man", ...]}, one a frame
 
+    corpus.read_annotations ---------------------------------------------.
+    corpus.read_features --> read_regions --> regions, and read_lengths --+-> with_regions --> encoding.encode
+
 Clips have 3 frames a second, the first of which is frame 1 of the annotations. A clip of more than 300 frames
 has detections, and annotated boxes, in 300 frames at equal distances. The formats are those that
 ``tvqa_dataset.py`` reads in jayleicn/TVQAplus and jayleicn/TVQA. None of these files can be fetched here.

@@ -2,7 +2,6 @@
 
 import collections
 import json
-import pickle
 import random
 
 import numpy as np
@@ -248,20 +247,20 @@ def test_lengths(tmp_path):
 
 
 def test_concepts(tmp_path):
-    path = tmp_path / "det_visual_concepts_hq.pickle"
-    for protocol in (0, 2):  # as Python 2 wrote them
-        path.write_bytes(pickle.dumps({"s01": ["Blue shirt , man", "man , blue shirt,old  lamp"]}, protocol))
-        assert regions.read_concepts(path) == {"s01": "blue shirt man old  lamp"}
+    path = tmp_path / "concepts.json"
+    path.write_text(json.dumps({"s01": ["Blue shirt , man", "man , blue shirt,old  lamp"]}))
+    assert regions.read_concepts(path) == {"s01": "blue shirt man old  lamp"}
     contents = {
-        "no pickle": b"no pickle",
-        "builtins.print, must hold lists of text": pickle.dumps({"s01": print}),  # nothing is called
-        "entry for each clip": pickle.dumps([1]),
-        "clip 's01': must have a text for each frame": pickle.dumps({"s01": [None]}),
+        "no JSON": "(dp0",
+        "entry for each clip": "[1]",
+        "clip 's01': must have a text for each frame": json.dumps({"s01": [None]}),
     }
     for message, content in contents.items():
-        path.write_bytes(content)
+        path.write_text(content)
         with pytest.raises(DataError, match=message):
             regions.read_concepts(path)
+    with pytest.raises(DataError, match=r"visual.pickle: a pickle can run code .* json.dump"):
+        regions.read_concepts(tmp_path / "visual.pickle")
 
 
 def test_features_in_hdf5(tmp_path, released):

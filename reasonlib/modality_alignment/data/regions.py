@@ -7,7 +7,7 @@
                        "object": [["man", ...], ...]}}, one entry a frame
     features   tvqa_bbt_bottom_up_pool5_hq_20_100_pca.h5: {clip: array (regions of all frames, 300)}
     lengths    frm_cnt_cache.json: {clip: frames}
-    concepts   det_visual_concepts_hq.pickle, of TVQA: {clip: ["blue shirt , smiling man", ...]}, one a frame
+    concepts   det_visual_concepts_hq.pickle of TVQA, as JSON: {clip: ["blue shirt , man", ...]}, one a frame
 
     corpus.read_annotations ---------------------------------------------.
     corpus.read_features --> read_regions --> regions, and read_lengths --+-> with_regions --> encoding.encode
@@ -18,7 +18,6 @@ has detections, and annotated boxes, in 300 frames at equal distances. The forma
 """
 
 import json
-import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -220,32 +219,27 @@ def _with_frames(
     return replace(question, frames=shown, boxes=boxes, seconds=seconds)
 
 
-class _Plain(pickle.Unpickler):
-    """Reads dictionaries, lists and text, and nothing that could run code."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        raise pickle.UnpicklingError(f"holds {module}.{name}, must hold lists of text")
-
-
 def read_concepts(path: Path) -> dict[str, str]:
     """Read the visual concepts of clips by name: the words of all pairs such as ``blue shirt``.
 
     As in the public code of TVQA, a pair counts once in a clip, where it is first seen.
 
+    Parameters
+    ----------
+    path
+        The released file as JSON. It is released as a pickle, which could run code and is not read here.
+
     Raises
     ------
     DataError
-        If the file is missing or damaged, or holds anything but lists of text. Names the file and the clip.
+        If the file is missing or damaged, or still a pickle. Names the file, and the clip if there is one.
     """
-    try:
-        with path.open("rb") as file:
-            loaded = _Plain(file, encoding="latin1").load()
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read; get the visual concepts of TVQA") from error
-    except Exception as error:  # a damaged pickle raises almost anything
-        raise DataError(f"{path}: no pickle of visual concepts ({error}); get it again") from error
-    if not isinstance(loaded, dict):
-        raise DataError(f"{path}: must hold an entry for each clip; get the visual concepts again")
+    if path.suffix in (".pickle", ".pkl"):
+        raise DataError(
+            f"{path}: a pickle can run code and is not read; if you trust it, write it as JSON: "
+            "json.dump(pickle.load(open(path, 'rb'), encoding='latin1'), open('concepts.json', 'w'))"
+        )
+    loaded = _read_json(path, "the visual concepts of TVQA")
     concepts = {}
     for clip, frames in loaded.items():
         if not isinstance(frames, list) or not all(isinstance(frame, str) for frame in frames):

@@ -2,7 +2,7 @@
 
 from reasonlib.training.checkpoints import load_weights, save_weights, weights_metadata
 from reasonlib.training.config import TrainingConfig
-from reasonlib.training.devices import denormals_flushed, device, parameter_count, seeded
+from reasonlib.training.devices import best_precision, denormals_flushed, device, parameter_count, seeded
 from reasonlib.training.history import History
 from reasonlib.training.loop import fit
 from reasonlib.training.nested import batch_weight, map_tensors, split_batch, to_device
@@ -16,6 +16,7 @@ __all__ = [
     "RunOptions",
     "TrainingConfig",
     "batch_weight",
+    "best_precision",
     "denormals_flushed",
     "device",
     "divide_steps",

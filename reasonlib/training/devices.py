@@ -11,7 +11,7 @@ from torch import nn
 
 from reasonlib.errors import UserError
 
-__all__ = ["denormals_flushed", "device", "parameter_count", "seeded"]
+__all__ = ["best_precision", "denormals_flushed", "device", "parameter_count", "seeded"]
 
 
 def device(name: str | None = None) -> torch.device:
@@ -43,6 +43,16 @@ def device(name: str | None = None) -> torch.device:
     if requested.type not in ("cpu", "cuda", "mps"):
         raise UserError(f"device must be auto, cpu, cuda, cuda:0, ... or mps, got {name!r}")
     return requested
+
+
+def best_precision(device: torch.device | str) -> str:
+    """Return the precision to train in on a device: ``bf16`` on a GPU that computes in it, else ``no``.
+
+    The value is one of `TrainingConfig.precision`. A run function that uses it says so in the details of its
+    record.
+    """
+    half = torch.device(device).type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    return "bf16" if half else "no"
 
 
 @contextlib.contextmanager

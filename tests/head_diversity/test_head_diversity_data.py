@@ -52,8 +52,12 @@ def test_windows_overlap_by_the_word_that_is_read_first():
     vocabulary = vocabulary_of(sentences)
     rows = [" ".join(vocabulary.decode(row)) for row in windows(sentences, vocabulary, 3).tolist()]
     assert rows == ["the lamp was old", "old . <end> it", "it rained again ."]
-    with pytest.raises(ValueError, match="length must be below"):
+    with pytest.raises(DataError, match=r"a window of 11 words needs more than the 11 of the text"):
         windows(sentences, vocabulary, 11)
+    with pytest.raises(DataError, match=r"more than the 0 of the text"):
+        windows((), vocabulary, 11)
+    with pytest.raises(ValueError, match="length must be at least 1, got 0"):
+        windows(sentences, vocabulary, 0)
 
 
 def test_every_window_comes_once_an_epoch_in_another_order():

@@ -5,7 +5,9 @@ import math
 import numpy as np
 import pytest
 import torch
+from typer.testing import CliRunner
 
+from reasonlib.cli import MISTAKE, app
 from reasonlib.head_diversity.data.datasets import load_documents
 from reasonlib.head_diversity.data.text import Text
 from reasonlib.head_diversity.experiments import (
@@ -53,6 +55,15 @@ def test_a_killed_run_goes_on_to_the_same_bits(tmp_path):
     fit(recipe, checkpoint=tmp_path, minutes=0.0)
     assert torch.equal(fit(recipe, checkpoint=tmp_path), whole)
     assert not torch.equal(fit(Recipe(epochs=4, batch=8, warmup=1)), whole)
+
+
+def test_a_text_that_is_shorter_than_a_window_is_one_line_in_a_terminal(monkeypatch):
+    short = (("a", "few", "words"),)
+    monkeypatch.setattr(language_model, "load_text", lambda data, **sizes: Text(short, short, short))
+    command = ["run", "head_diversity/treebank", "--row", "baseline", "--scale", "smoke", "--no-records"]
+    result = CliRunner().invoke(app, [*command, "--data", "simulated", "--device", "cpu"])
+    assert result.exit_code == MISTAKE and "Traceback" not in result.output
+    assert "a window of 16 words needs more than the 4 of the text" in " ".join(result.output.split())
 
 
 def test_the_rate_of_drophead_follows_its_schedule(monkeypatch):

@@ -177,6 +177,31 @@ def test_a_model_without_attention_is_refused():
         attention_sites(nn.Linear(2, 2))
 
 
+ENCODER = Encoder(TransformerConfig(layers=1, width=8, heads=2, hidden=8))
+FUSED = nn.TransformerEncoderLayer(8, 2, batch_first=True)
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: compare_heads(torch.randn(2, 3, 4)), "at least 4 examples are needed, got 3"),
+    (lambda: compare_heads(torch.randn(30, 4)), r"heads must be \(H, N, C\), none of them 0, got \(30, 4\)"),
+    (lambda: compare_heads(torch.randn(0, 30, 4)), r"none of them 0, got \(0, 30, 4\)"),
+    (lambda: compare_heads(torch.full((2, 30, 4), math.inf)), "must give finite numbers"),
+    (lambda: head_similarity(ENCODER, torch.randn(3, 0, 8)), r"none of them 0, got \(2, 0, 4\)"),
+    (lambda: head_similarity(ENCODER, torch.randn(1, 3, 8)), "at least 4 examples are needed, got 3"),
+    (lambda: head_similarity(FUSED, torch.randn(3, 5, 8)),
+     "saw no head of TransformerEncoderLayer: .* its attention is one fused step"),
+    (lambda: collect_heads(ENCODER, []), "saw no head of Encoder: there is no batch"),
+    (lambda: model_similarity({"a": torch.randn(2, 9, 4)}, {"b": torch.randn(2, 9, 4)}),
+     "no attention is in both models: a; b"),
+    (lambda: switch_off(ENCODER, {"layers.0.attention": [2]}).__enter__(),
+     r"there is no attention 'layers.0.attention' with the heads \[2\]"),
+])  # fmt: skip
+def test_what_cannot_be_compared_is_one_clear_line(call, message):
+    with pytest.raises(ValueError, match=message) as error:
+        call()
+    assert "\n" not in str(error.value)
+
+
 def test_heads_that_are_joined_with_convolutions_are_refused():
     transformers = pytest.importorskip("transformers")
     model = transformers.ConvBertModel(transformers.ConvBertConfig(**SIZES, embedding_size=8))

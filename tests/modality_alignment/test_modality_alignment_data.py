@@ -218,14 +218,17 @@ def test_encoding():
 
 def test_words_are_small_and_apart_from_punctuation():
     """As the public code reads them; a label of two words names both, one that nobody knows names none."""
-    box, features = (0.0, 0.0, 9.0, 9.0), np.zeros(2)
-    labels = ("penny", "coffee cup", "zebra")
+    features = np.zeros(2)
+    boxes = {
+        label: (20.0 * number, 0.0, 20.0 * number + 9, 9.0)
+        for number, label in enumerate(("penny", "coffee cup", "zebra"))
+    }
     asked = VideoQuestion(
         question="What does Penny's friend, the Zyx, hold?",
         answers=("A coffee cup.", "b", "c", "d", "e"),
         right=0,
-        boxes=tuple(LabelledBox(frame=0, label=label, box=box) for label in labels),
-        frames=(tuple(Region(label=label, box=box, features=features) for label in labels),),
+        boxes=tuple(LabelledBox(frame=0, label=label, box=box) for label, box in boxes.items()),
+        frames=(tuple(Region(label=label, box=box, features=features) for label, box in boxes.items()),),
         seconds=1.0,
     )
     vocabulary = build_vocabulary([asked])

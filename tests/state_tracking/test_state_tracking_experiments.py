@@ -6,21 +6,24 @@ from typer.testing import CliRunner
 
 from reasonlib.cli import MISTAKE, app
 from reasonlib.errors import UserError
+from reasonlib.state_tracking import experiments
 from reasonlib.state_tracking.data.cases import CASES
 from reasonlib.state_tracking.data.datasets import Splits, load
 from reasonlib.state_tracking.data.encoding import EncodedTurn, TurnTokens, candidates_of, encode
 from reasonlib.state_tracking.data.example import ORIGINS
 from reasonlib.state_tracking.data.ontology import PAIRS
 from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
-from reasonlib.state_tracking.experiments import EXPERIMENTS
+from reasonlib.state_tracking.experiments import EXPERIMENTS, train
 from reasonlib.state_tracking.experiments.cost import exponent
 from reasonlib.state_tracking.experiments.train import Recipe, _Plan, measure, prepare
 from reasonlib.state_tracking.models.encoder import load_encoder, new_encoder
 from reasonlib.state_tracking.models.pretrained import from_pretrained, save_tracker
+from reasonlib.state_tracking.models.tracker import tracker_loss
 from reasonlib.state_tracking.page import figures
 from reasonlib.state_tracking.page.track import follow, read_dialogue
 from reasonlib.tracking import claims
 from reasonlib.tracking.runner import run
+from reasonlib.training import run as loop_run
 
 TURNS = [
     ("", "i need a place to stay in the north ."),
@@ -32,6 +35,7 @@ TURNS = [
     ("relations", ("merge-blocked", "split", "none", "three-way-gate", "truncated")),
     ("baselines", ("carry-over", "copy", "span")),
     ("multiwoz", ("merge", "span", "copy")),
+    ("multiwoz-long", ("span", "span-blocked")),
     ("cost", ("one-run", "one-run-a-pair")),
 ])  # fmt: skip
 def test_rows_run_at_smoke(experiment, rows):
@@ -40,6 +44,32 @@ def test_rows_run_at_smoke(experiment, rows):
         assert all(value == value for value in record.metrics.values())
         if experiment != "cost":
             assert 0 <= record.metrics["joint_goal"] <= record.metrics["slot"] <= 1
+
+
+@pytest.mark.parametrize("precision", ["no", "bf16"])
+def test_pre_trained_encoders_train_in_the_precision_of_the_device(monkeypatch, precision):
+    """On a processor in 32 bits; as on a GPU that computes in bfloat16 if the loop is made to use it here."""
+    halved = set()
+    if precision == "bf16":
+        monkeypatch.setattr(experiments, "best_precision", lambda device: "bf16")
+        with pytest.raises(UserError, match="precision 'bf16' needs a CUDA GPU"):
+            run(EXPERIMENTS["state_tracking/encoders"], rows="merge-albert-base", scale="smoke", device="cpu",
+                data="simulated")  # fmt: skip
+        autocast = torch.autocast("cpu", torch.bfloat16)
+        monkeypatch.setattr(loop_run, "_autocast", lambda config, device: autocast)
+
+    def loss(model, batch):
+        halved.add(torch.is_autocast_enabled("cpu"))
+        return tracker_loss(model, batch)
+
+    monkeypatch.setattr(train, "tracker_loss", loss)
+    (record,) = run(
+        EXPERIMENTS["state_tracking/encoders"], rows="merge-albert-base", scale="smoke", device="cpu",
+        data="simulated",
+    )  # fmt: skip
+    assert record.details["precision"] == precision
+    assert halved == {precision == "bf16"}
+    assert 0 <= record.metrics["joint_goal"] <= record.metrics["slot"] <= 1
 
 
 @pytest.mark.slow

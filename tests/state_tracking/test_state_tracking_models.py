@@ -7,6 +7,7 @@ import torch
 from torch.nn import functional
 
 from reasonlib.errors import UserError
+from reasonlib.state_tracking.data.datasets import Splits
 from reasonlib.state_tracking.data.encoding import (
     UNSCORED,
     Candidates,
@@ -18,6 +19,7 @@ from reasonlib.state_tracking.data.encoding import (
 )
 from reasonlib.state_tracking.data.ontology import PAIRS
 from reasonlib.state_tracking.data.simulator import simulate
+from reasonlib.state_tracking.experiments.train import Recipe, prepare
 from reasonlib.state_tracking.models.copying import CopyConfig, CopyTracker, copy_batch, copy_loss
 from reasonlib.state_tracking.models.encoder import DSCEncoder, ds_mask
 from reasonlib.state_tracking.models.pretrain import dialogue_tokenizer
@@ -400,6 +402,22 @@ def toy(count=48, seed=0):
     labels[:, 0] = labels[:, 1] = value + 2
     roles = torch.tensor([[0, 2, 0]]).expand(count, -1)
     return TurnBatch(tokens, roles, torch.ones(count, 3, dtype=torch.bool), labels)
+
+
+@pytest.mark.parametrize("system", ["tracker", "pairwise", "span", "copy"])
+def test_every_system_trains_in_16_bits(system):
+    """As the training loop does on a GPU: the loss under autocast, its gradient outside."""
+    splits = Splits(tuple(DIALOGUES), tuple(DIALOGUES), tuple(DIALOGUES))
+    prepared, tokens = prepare(Recipe(system=system), splits, seed=0)
+    few = encode(DIALOGUES[:1], tokens, prepared.candidates)[:2]
+    batch, model = prepared.batch(few, DIALOGUES), prepared.model.eval()
+    exact = prepared.loss(model, batch).item()
+    with torch.autocast("cpu", torch.bfloat16):
+        loss = prepared.loss(model, batch)
+    loss.backward()
+    assert loss.item() == pytest.approx(exact, rel=0.02) and loss.item() != exact
+    gradients = [weight.grad for weight in model.parameters() if weight.grad is not None]
+    assert gradients and all(bool(torch.isfinite(gradient).all()) for gradient in gradients)
 
 
 def test_it_learns_a_small_task_and_cannot_without_the_dialogue():

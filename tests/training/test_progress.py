@@ -10,7 +10,7 @@ import torch
 from training.small import Rates, make, scripted, train
 
 from reasonlib.errors import UserError
-from reasonlib.training import device, parameter_count, seeded
+from reasonlib.training import best_precision, device, parameter_count, seeded
 
 
 def test_devices():
@@ -31,6 +31,13 @@ def test_devices():
 def test_accelerate_can_force_the_cpu(monkeypatch):
     monkeypatch.setenv("ACCELERATE_USE_CPU", "True")
     assert device() == torch.device("cpu")
+
+
+@pytest.mark.parametrize("supported", [True, False])
+def test_only_a_gpu_that_computes_in_bf16_trains_in_it(monkeypatch, supported):
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: supported)
+    assert best_precision("cuda:0") == ("bf16" if supported else "no")
+    assert best_precision(torch.device("cpu")) == best_precision("mps") == "no"
 
 
 def test_bf16_needs_a_gpu():

@@ -16,6 +16,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from reasonlib.errors import DataError
 from reasonlib.parallel.simulator import simulate
 from reasonlib.training.vocabulary import PAD, UNKNOWN, Vocabulary
 
@@ -66,12 +67,18 @@ def windows(sentences: Sequence[Sentence], vocabulary: Vocabulary, length: int) 
     Raises
     ------
     ValueError
+        If a window has no words.
+    DataError
         If the text is shorter than one window.
     """
+    if length < 1:
+        raise ValueError(f"length must be at least 1, got {length}")
     end = vocabulary.encode([END])
     stream = torch.tensor([token for words in sentences for token in vocabulary.encode(words) + end])
     if len(stream) <= length:
-        raise ValueError(f"length must be below the {len(stream)} words of the text, got {length}")
+        raise DataError(
+            f"a window of {length} words needs more than the {len(stream)} of the text; give more sentences"
+        )
     return stream.unfold(0, length + 1, length)
 
 

@@ -69,7 +69,16 @@ def compare_heads(heads: Float[Tensor, "H N C"], *, threshold: float = 0.99) -> 
         What each head gives for the same tokens; at least four.
     threshold
         Share of the variance that SVCCA keeps.
+
+    Raises
+    ------
+    ValueError
+        If the heads have another shape, or give anything but finite numbers; or if there are too few tokens.
     """
+    if heads.ndim != 3 or 0 in heads.shape:
+        raise ValueError(f"heads must be (H, N, C), none of them 0, got {tuple(heads.shape)}")
+    if not torch.isfinite(heads).all():
+        raise ValueError("heads must give finite numbers, got some that are infinite or not a number")
     heads = heads.double()
     bases = [principal_directions(outputs, threshold) for outputs in heads]
     matrix = torch.eye(len(heads), dtype=heads.dtype)
@@ -105,6 +114,12 @@ def collect_heads(
         ``mask(batch, name)``, True at tokens that count (B, T); all if None.
     tokens
         Stop once every attention has this many; the rest is dropped.
+
+    Raises
+    ------
+    ValueError
+        If the model has no attention of a known form, or none was seen: there were no batches, or the model
+        runs its attention in one fused step.
     """
     kept: dict[str, list[Tensor]] = {}
     training = model.training
@@ -119,6 +134,10 @@ def collect_heads(
             if all(sum(map(len, rows)) >= tokens for rows in kept.values()):
                 break
     model.train(training)
+    if not kept:
+        raise ValueError(
+            f"saw no head of {type(model).__name__}: there is no batch, or its attention is one fused step"
+        )
     return {name: torch.cat(rows)[:tokens].transpose(0, 1) for name, rows in kept.items()}
 
 
@@ -143,7 +162,12 @@ def model_similarity(
     *,
     threshold: float = 0.99,
 ) -> dict[str, Float[Tensor, " K"]]:
-    """SVCCA coefficients between the joined heads of two models, for every attention that both have."""
+    """SVCCA coefficients between the joined heads of two models, for every attention that both have.
+
+    Raises `ValueError` if they have none in common.
+    """
+    if not first.keys() & second.keys():
+        raise ValueError(f"no attention is in both models: {', '.join(first)}; {', '.join(second)}")
     return {
         name: svcca(
             first[name].double().transpose(0, 1).flatten(1),

@@ -6,6 +6,8 @@
     subtitles     tvqa_preprocessed_subtitles.jsonl (one clip a line)
     features      HDF5, one array (frames, D) or (frames, regions, D) a clip; needs the package h5py
 
+Regions with boxes are read by `reasonlib.modality_alignment.data.regions`, from features (regions, D).
+
 Only the annotations of the validation part of TVQA+ are available without an agreement; subtitles, features
 and the training parts cannot be fetched.
 """
@@ -224,7 +226,7 @@ def _line(line: Mapping[str, Any]) -> Subtitle:
 
 
 def read_features(path: Path, clips: list[str]) -> dict[str, np.ndarray]:
-    """Read the features of clips from an HDF5 file: (frames, D), or (frames, regions, D).
+    """Read the features of clips from an HDF5 file: (frames, D), (frames, regions, D) or (regions, D).
 
     Raises
     ------

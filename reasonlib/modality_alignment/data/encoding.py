@@ -14,13 +14,14 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from reasonlib.modality_alignment.data.example import Subtitle, VideoQuestion
+from reasonlib.modality_alignment.data.example import Box, Subtitle, VideoQuestion
 from reasonlib.training.batching import pad
 from reasonlib.training.vocabulary import PAD, UNKNOWN, Vocabulary
 
 __all__ = ["END", "START", "Batch", "build_vocabulary", "encode", "select"]
 
 START, END = 2, 3  # ids of the words that begin and end a caption
+SHOWN = 0.5  # intersection over union from which a region shows what an annotated box surrounds
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Batch:
         The words of all lines, and of all captions of different frames.
     subtitle_frames, caption_frames : (B, F, W)
         The same words by the frames that they belong to.
+    frame_mask : (B, F)
+        Which frames a clip has; a question without frames counts as one frame.
     regions : (B, F, R, D)
     region_mask : (B, F, R)
     right : (B,)
@@ -44,7 +47,8 @@ class Batch:
     span : (B, 2)
         First and last frame of the moment; -1 without one.
     grounding : (B, T, F, R)
-        Whether a word of the question with the right answer names a region.
+        Whether a word of the question with the right answer names a region: the word is in the label of an
+        annotated box, whose intersection over union with the region is at least 0.5.
     warming : bool
         Whether this step of training only aligns.
     """
@@ -56,6 +60,7 @@ class Batch:
     subtitle_frames: Int[Tensor, "B F W"]
     captions: Int[Tensor, "B T"]
     caption_frames: Int[Tensor, "B F W"]
+    frame_mask: Bool[Tensor, "B F"]
     regions: Float[Tensor, "B F R D"]
     region_mask: Bool[Tensor, "B F R"]
     right: Int[Tensor, " B"]
@@ -136,6 +141,7 @@ def encode(
             [[*chain(*(t for n, t in enumerate(texts) if t not in texts[:n]))] for texts in worded]
         ),
         caption_frames=_nested([[*texts, *[[]] * (frames - len(texts))] for texts in worded]),
+        frame_mask=torch.arange(frames) < torch.tensor([[max(1, len(each.frames))] for each in questions]),
         regions=regions,
         region_mask=mask,
         right=torch.tensor([-1 if each.right is None else each.right for each in questions]),
@@ -202,7 +208,7 @@ def _grounding(
     vocabulary: Vocabulary,
     mask: Bool[Tensor, "B F R"],
 ) -> Bool[Tensor, "B T F R"]:
-    """Mark the regions whose label and box are annotated, for each known word of the label."""
+    """Mark the regions that show what is annotated, for each known word of the annotation's label."""
     grounding = torch.zeros(len(questions), joined.shape[2], *mask.shape[1:], dtype=torch.bool)
     for row, each in enumerate(questions):
         if each.right is None:
@@ -212,7 +218,16 @@ def _grounding(
                 continue
             label = vocabulary.encode([word for word in _words(annotated.label) if word in vocabulary])
             words = torch.isin(joined[row, each.right], torch.tensor(label, dtype=torch.long))
-            for number, region in enumerate(each.frames[annotated.frame]):
-                if (region.label, region.box) == (annotated.label, annotated.box):
-                    grounding[row, words, annotated.frame, number] = True
+            regions = np.array([region.box for region in each.frames[annotated.frame]]).reshape(-1, 4)
+            shown = torch.from_numpy(_shown(annotated.box, regions))
+            grounding[row, :, annotated.frame, : len(regions)] |= words.unsqueeze(1) & shown
     return grounding
+
+
+def _shown(box: Box, regions: np.ndarray) -> np.ndarray:
+    """Return which regions, (R, 4), overlap with a box by half, as the public code of STAGE counts pixels."""
+    sides = np.minimum(box[2:], regions[:, 2:]) - np.maximum(box[:2], regions[:, :2])
+    shared = np.where((sides > 0).all(1), (sides + 1).prod(1), 0)
+    area = (box[2] - box[0]) * (box[3] - box[1])
+    union = area + (regions[:, 2:] - regions[:, :2]).prod(1) - shared
+    return (shared > 0) & (shared >= SHOWN * union)

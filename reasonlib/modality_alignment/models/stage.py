@@ -138,9 +138,8 @@ class STAGE(nn.Module):
     Notes
     -----
     Departures from the public code: words are learned, not BERT's; in training the moment is the annotated
-    one, without further proposals; captions, which the source adds, are joined as a third stream; frames
-    count as frames even if nothing is seen or said in them, so all clips of a batch should have equally
-    many. Otherwise both give the same logits.
+    one, without further proposals; captions, which the source adds, are joined as a third stream; frames in
+    which nothing is seen count as well. Otherwise both give the same logits.
     """
 
     def __init__(self, config: STAGEConfig, *, seed: int = 0) -> None:
@@ -181,7 +180,7 @@ class STAGE(nn.Module):
         if len(attended) > 1:
             product = torch.stack(attended).prod(0)
             joined = self.join(torch.cat((*attended, product), -1))
-        frames, moments = self._frames(joined, text_mask)  # (B, A, F, H), (B, A, F, 2)
+        frames, moments = self._frames(joined, text_mask, batch.frame_mask)  # (B, A, F, H), (B, A, F, 2)
         # excerpt: span
         within = self._within(batch, moments)  # (B, A, F), the frames of the moment
         local = frames.masked_fill(
@@ -224,14 +223,19 @@ class STAGE(nn.Module):
         # end excerpt
 
     def _frames(
-        self, joined: Float[Tensor, "B A F T H"], text_mask: Bool[Tensor, "B A T"]
+        self,
+        joined: Float[Tensor, "B A F T H"],
+        text_mask: Bool[Tensor, "B A T"],
+        frame_mask: Bool[Tensor, "B F"],
     ) -> tuple[Float[Tensor, "B A F H"], Float[Tensor, "B A F 2"]]:
         """Read the words of each frame together; score each frame as first and last of the moment."""
         statement = self.statement(joined.flatten(0, 2)).view_as(joined)
         hidden = ~text_mask[:, :, None, :, None]
         frames = statement.masked_fill(hidden, torch.finfo(joined.dtype).min).amax(3)  # (B, A, F, H)
         frames = frames + self.projection(frames)
-        return frames, torch.cat((self.first(frames), self.last(frames)), -1)
+        moments = torch.cat((self.first(frames), self.last(frames)), -1)
+        padding, least = ~frame_mask[:, None, :, None], torch.finfo(joined.dtype).min
+        return frames.masked_fill(padding, least), moments.masked_fill(padding, least)
 
     def _within(self, batch: Batch, moments: Float[Tensor, "B A F 2"]) -> Bool[Tensor, "B A F"]:
         """Return the frames of the moment: the annotated one in training, else the best of each answer."""

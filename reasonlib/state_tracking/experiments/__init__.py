@@ -1,6 +1,7 @@
 """The tables of this topic as experiments: what each row is, how it is trained, what is measured."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -21,6 +22,7 @@ from reasonlib.tracking.experiment import (
     named,
     subset,
 )
+from reasonlib.training import best_precision
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
@@ -40,6 +42,15 @@ def _version(data: str) -> str | None:
 
 def _run(trial: Trial) -> Measured:
     return run_carry(trial) if trial.row == "carry-over" else run_tracker(trial)
+
+
+def _run_encoders(trial: Trial) -> Measured:
+    """Run a row of pre-trained encoders, in 16 bits on a GPU that computes in them; its record says so."""
+    if trial.row == "carry-over":
+        return run_carry(trial)
+    precision = best_precision(trial.device)
+    measured = run_tracker(replace(trial, settings={**trial.settings, "precision": precision}))
+    return replace(measured, details={**measured.details, "precision": precision})
 
 
 def _make(trial: Trial) -> Measured:
@@ -174,6 +185,7 @@ ENCODERS = _trackers(
     },
     data=subset(DATA, "multiwoz", "simulated"),
     deterministic=("carry-over",),
+    run=_run_encoders,
 )  # fmt: skip
 
 PRETRAINED = _trackers(

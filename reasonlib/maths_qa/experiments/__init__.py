@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from reasonlib.maths_qa.data.datasets import DATA
-from reasonlib.maths_qa.data.modules import CURVES
+from reasonlib.maths_qa.data.modules import CURVES, MODULES
+from reasonlib.maths_qa.experiments.all_modules import run_all_modules
 from reasonlib.maths_qa.experiments.baselines import run_baseline
 from reasonlib.maths_qa.experiments.bundle import make_bundle
 from reasonlib.maths_qa.experiments.compute import run_compute
@@ -115,6 +116,8 @@ STRUCTURE = _pretraining(
     {
         "learned": {"start": "scratch", "continued": False},
         "place-value": {"start": "scratch", "continued": False, "place_values": True},
+        "pretrained": {"start": "both"},
+        "pretrained-place-value": {"start": "both", "place_values": True},
     },
     scales={
         "smoke": {**TINY, "modules": EASY[1:], "extrapolation": 4},
@@ -122,6 +125,32 @@ STRUCTURE = _pretraining(
         "paper": {**CURVE, "modules": ["arithmetic__add_or_sub", "numbers__place_value"]},
     },
 )
+
+ALL_MODULES = _pretraining(
+    "all_modules",
+    "One model on all 56 modules, tested on these and on the 15 of extrapolation",
+    {
+        "most-frequent": {"system": "most-frequent"},
+        "both": {"start": "both"},
+        "scratch": {"start": "scratch", "continued": False},
+    },
+    run=run_all_modules,
+    scales={
+        "smoke": {**TINY, "modules": MODULES, "train": 6, "valid": 1, "test": 1, "extrapolation": 1},
+        "quick": {
+            **SMALL, "modules": MODULES, "train": 150, "valid": 1, "test": 20, "extrapolation": 10, "every": 150,
+        },
+        "paper": {
+            **CURVE, "modules": MODULES, "train": 3000, "valid": 1, "test": 100, "extrapolation": 50,
+            "pre_steps": 4000, "steps": 8000, "every": 2000, "schedule": "linear",
+        },
+    },
+    deterministic=("most-frequent",),
+    shares={
+        **NO_SHARES, "accuracy.equal_compute": 1, "accuracy.double": 1,
+        "accuracy.*": 1 / 56, "early.*": 1 / 56, "extrapolation.*": 1 / 112, "extrapolation": 15 / 112, "*": 1,
+    },
+)  # fmt: skip
 
 BASELINES = Experiment(
     name="maths_qa/baselines",
@@ -172,4 +201,4 @@ BUNDLE = Experiment(
     run=make_bundle,
 )  # fmt: skip
 
-EXPERIMENTS = named(PRETRAINING, TWO_MODULES, ONE_MODULE, STRUCTURE, BASELINES, COMPUTE, BUNDLE)
+EXPERIMENTS = named(PRETRAINING, TWO_MODULES, ONE_MODULE, STRUCTURE, ALL_MODULES, BASELINES, COMPUTE, BUNDLE)

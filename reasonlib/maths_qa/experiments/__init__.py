@@ -3,16 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-from reasonlib.maths_qa.data.datasets import DATA
+from reasonlib.maths_qa.data import datasets
 from reasonlib.maths_qa.data.modules import CURVES, MODULES
 from reasonlib.maths_qa.experiments.all_modules import run_all_modules
 from reasonlib.maths_qa.experiments.baselines import run_baseline
 from reasonlib.maths_qa.experiments.bundle import make_bundle
 from reasonlib.maths_qa.experiments.compute import run_compute
 from reasonlib.maths_qa.experiments.pretraining import run_pretraining
-from reasonlib.tracking.experiment import Experiment, extend_scales, family, named, subset
+from reasonlib.maths_qa.experiments.probes import run_probes
+from reasonlib.tracking.experiment import Experiment, by_scale, extend_scales, family, named, subset
 
 __all__ = ["DATA", "EXPERIMENTS"]
+
+DATA: Mapping[str, str] = {**datasets.DATA, "arithmetic": "stand-in"}
+"""Kind of each data set: questions of the canonical generator, and our own for the probes."""
 
 EASY = ("numbers__round_number", "numbers__place_value")
 """Modules that a small model learns in minutes on one core, and whose questions are drawn fast."""
@@ -152,6 +156,26 @@ ALL_MODULES = _pretraining(
     },
 )  # fmt: skip
 
+PROBES = Experiment(
+    name="maths_qa/probes",
+    title="Arithmetic by carry chain, length, nesting and distance",
+    rows={
+        "sums": {**PRE, "family": "sums", "place_values": True},
+        "chained-sums": {**PRE, "family": "chained-sums", "place_values": True},
+        "trees": {**PRE, "family": "trees", "place_values": True},
+        "gaps": {**PRE, "family": "gaps", "place_values": True},
+        "gaps-learned": {**PRE, "family": "gaps"},
+    },
+    scales=by_scale(
+        start="scratch", train=(60, 60000, 400000), valid=(4, 400, 400), test=(4, 200, 200),
+        width=(16, 128, 128), layers=(1, 2, 2), heads=(2, 4, 4), hidden=(32, 256, 256),
+        steps=(4, 2000, 12000), every=(1, 500, 2000), batch=(8, 64, 64), lr=(2e-3, 1e-3, 1e-3),
+        warmup=(0, 100, 100), schedule="linear",
+    ),
+    data=subset(DATA, "arithmetic"),
+    run=run_probes,
+)  # fmt: skip
+
 BASELINES = Experiment(
     name="maths_qa/baselines",
     title="The most frequent answer, computer algebra, and an LSTM with attention",
@@ -201,4 +225,4 @@ BUNDLE = Experiment(
     run=make_bundle,
 )  # fmt: skip
 
-EXPERIMENTS = named(PRETRAINING, TWO_MODULES, ONE_MODULE, STRUCTURE, ALL_MODULES, BASELINES, COMPUTE, BUNDLE)
+EXPERIMENTS = named(PRETRAINING, TWO_MODULES, ONE_MODULE, STRUCTURE, ALL_MODULES, PROBES, BASELINES, COMPUTE, BUNDLE)

@@ -179,10 +179,13 @@ def _train_gaps(draw: Random) -> Pair:
 
 
 _SUMS: Mapping[str, Callable[[Random], Pair]] = {
-    **{f"carry.{chain}": partial(chained_sum, digits=4, chain=chain) for chain in range(1, 5)},
-    **{f"control.{chain}": partial(chained_sum, digits=4, chain=chain, carried=False) for chain in range(1, 5)},
+    **{
+        f"{name}.{chain}": partial(chained_sum, digits=4, chain=chain, carried=name == "carry")
+        for name in ("carry", "control")
+        for chain in range(1, 5)
+    },
     **{f"digits.{digits}": partial(chained_sum, digits=digits, chain=1) for digits in range(2, 7)},
-}  # fmt: skip
+}
 
 
 def _spaced(draw: Random, gap: int) -> Pair:

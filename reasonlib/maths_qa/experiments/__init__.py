@@ -142,7 +142,8 @@ ALL_MODULES = _pretraining(
     scales={
         "smoke": {**TINY, "modules": MODULES, "train": 6, "valid": 1, "test": 1, "extrapolation": 1},
         "quick": {
-            **SMALL, "modules": MODULES, "train": 150, "valid": 1, "test": 20, "extrapolation": 10, "every": 150,
+            **SMALL, "modules": MODULES, "train": 150, "valid": 1, "test": 20, "extrapolation": 10,
+            "every": 150,
         },
         "paper": {
             **CURVE, "modules": MODULES, "train": 3000, "valid": 1, "test": 100, "extrapolation": 50,
@@ -151,8 +152,8 @@ ALL_MODULES = _pretraining(
     },
     deterministic=("most-frequent",),
     shares={
-        **NO_SHARES, "accuracy.equal_compute": 1, "accuracy.double": 1,
-        "accuracy.*": 1 / 56, "early.*": 1 / 56, "extrapolation.*": 1 / 112, "extrapolation": 15 / 112, "*": 1,
+        **NO_SHARES, "accuracy.equal_compute": 1, "accuracy.double": 1, "accuracy.*": 1 / 56,
+        "early.*": 1 / 56, "extrapolation.*": 1 / 112, "extrapolation": 15 / 112, "*": 1,
     },
 )  # fmt: skip
 
@@ -225,4 +226,6 @@ BUNDLE = Experiment(
     run=make_bundle,
 )  # fmt: skip
 
-EXPERIMENTS = named(PRETRAINING, TWO_MODULES, ONE_MODULE, STRUCTURE, ALL_MODULES, PROBES, BASELINES, COMPUTE, BUNDLE)
+EXPERIMENTS = named(
+    PRETRAINING, TWO_MODULES, ONE_MODULE, STRUCTURE, ALL_MODULES, PROBES, BASELINES, COMPUTE, BUNDLE
+)  # fmt: skip

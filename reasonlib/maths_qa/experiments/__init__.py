@@ -146,8 +146,8 @@ ALL_MODULES = _pretraining(
             "every": 150,
         },
         "paper": {
-            **CURVE, "modules": MODULES, "train": 3000, "valid": 1, "test": 100, "extrapolation": 50,
-            "pre_steps": 4000, "steps": 8000, "every": 2000, "schedule": "linear",
+            **CURVE, "modules": MODULES, "train": 1500, "valid": 1, "test": 100, "extrapolation": 50,
+            "pre_steps": 4000, "steps": 6000, "every": 2000, "schedule": "linear",
         },
     },
     deterministic=("most-frequent",),
@@ -170,7 +170,7 @@ PROBES = Experiment(
     scales=by_scale(
         start="scratch", train=(60, 60000, 400000), valid=(4, 400, 400), test=(4, 200, 200),
         width=(16, 128, 128), layers=(1, 2, 2), heads=(2, 4, 4), hidden=(32, 256, 256),
-        steps=(4, 2000, 12000), every=(1, 500, 2000), batch=(8, 64, 64), lr=(2e-3, 1e-3, 1e-3),
+        steps=(4, 2000, 12000), every=(1, 500, 2000), batch=(8, 64, 64), lr=(2e-3, 2e-3, 1e-3),
         warmup=(0, 100, 100), schedule="linear",
     ),
     data=subset(DATA, "arithmetic"),

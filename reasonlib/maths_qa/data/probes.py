@@ -84,7 +84,7 @@ def chained_sum(draw: Random, digits: int, chain: int, *, carried: bool = True) 
 
 
 def expression(draw: Random, terms: int, depth: int | None = None) -> Pair:
-    """Draw digits joined by + and -, with brackets around every step but the last.
+    """Draw digits of 0 to 4 joined by + and -, with brackets around every step but the last.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def expression(draw: Random, terms: int, depth: int | None = None) -> Pair:
 def _tree(draw: Random, terms: int) -> tuple[str, int, int]:
     """Return the text in brackets, the value and the depth of a random tree."""
     if terms == 1:
-        digit = draw.randrange(10)
+        digit = draw.randrange(5)
         return str(digit), digit, 0
     size = draw.randrange(1, terms)
     (left, first, high), (right, second, low) = _tree(draw, size), _tree(draw, terms - size)

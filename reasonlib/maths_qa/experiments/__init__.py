@@ -170,7 +170,7 @@ PROBES = Experiment(
     scales=by_scale(
         start="scratch", train=(60, 60000, 400000), valid=(4, 400, 400), test=(4, 200, 200),
         width=(16, 128, 128), layers=(1, 2, 2), heads=(2, 4, 4), hidden=(32, 256, 256),
-        steps=(4, 2000, 12000), every=(1, 500, 2000), batch=(8, 64, 64), lr=(2e-3, 2e-3, 1e-3),
+        steps=(4, 4000, 12000), every=(1, 1000, 2000), batch=(8, 64, 64), lr=(2e-3, 2e-3, 1e-3),
         warmup=(0, 100, 100), schedule="linear",
     ),
     data=subset(DATA, "arithmetic"),

@@ -82,8 +82,9 @@ def _by_value(series: Mapping[str, tuple[str, str]], *, x: str, caption: str) ->
         )
         summaries = {value: group.summary(f"{name}.{value}") for value in values}
         spreads = {value: spread(summary) for value, summary in summaries.items() if summary is not None}
-        lines[label] = band(list(spreads), list(spreads.values()))
-        origins.add(results.origin(group))
+        if spreads:
+            lines[label] = band(list(spreads), list(spreads.values()))
+            origins.add(results.origin(group))
     if not lines:
         return results.missing(PROBES)
     return plotting.show(

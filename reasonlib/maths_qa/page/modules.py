@@ -64,40 +64,43 @@ def _draw(
     areas: Sequence[str],
     bars: Mapping[str, Spread],
     diamonds: Mapping[str, Spread],
-    lines: Mapping[str, Spread],
+    strokes: Mapping[str, Spread],
 ) -> Figure:
-    """Draw one panel for each area, a row for each module."""
-    panels = [[module for module in MODULES if area_of(module) == area] for area in areas]
-    descriptions = []
+    """Draw a row for each module, under the name of its area."""
+    names = [name for area in areas for name in (area, *(m for m in MODULES if area_of(m) == area))]
+    heights = {name: height for height, name in enumerate(names)}
+    blue, orange = COLOURS["blue"], COLOURS["orange"]
     with plotting.theme():
-        height = 0.8 + sum(ROW * len(modules) + 0.3 for modules in panels)
-        drawing, grid = plotting.figure(
-            height=height, rows=len(panels), sharex=True, height_ratios=[len(p) for p in panels]
+        drawing, axes = plotting.figure(height=1.1 + ROW * len(names))
+        axes.barh(
+            [heights[name] for name in names if name in bars],
+            [bars[name].mean for name in names if name in bars],
+            height=0.7, color=blue, edgecolor=blue, label="interpolation",
+        )  # fmt: skip
+        for name in names:
+            if name in bars and bars[name].half:
+                axes.errorbar(bars[name].mean, heights[name], xerr=bars[name].half, color=INK, linewidth=1)
+        styles: tuple[tuple[Mapping[str, Spread], dict[str, Any]], ...] = (
+            (diamonds, {"marker": "D", "color": orange, "label": "extrapolation"}),
+            (strokes, {"marker": "|", "markersize": 9, "color": INK, "label": "most frequent answer"}),
         )
-        for area, modules, axes in zip(areas, panels, grid, strict=True):
-            rows = range(len(modules))
-            means = [bars[module].mean if module in bars else 0.0 for module in modules]
-            axes.barh(rows, means, height=0.7, color=COLOURS["blue"], label="56 modules")
-            for row, module in enumerate(modules):
-                if module in bars and bars[module].half:
-                    axes.errorbar(bars[module].mean, row, xerr=bars[module].half, color=INK, linewidth=1)
-            styles: tuple[tuple[Mapping[str, Spread], dict[str, Any]], ...] = (
-                (lines, {"marker": "|", "markersize": 9, "color": INK, "label": "most frequent answer"}),
-                (diamonds, {"marker": "D", "color": COLOURS["orange"], "label": "extrapolation"}),
-            )
-            for marks, style in styles:
-                marked = [row for row, module in enumerate(modules) if module in marks]
-                means_of_marks = [marks[modules[row]].mean for row in marked]
-                axes.plot(means_of_marks, marked, linestyle="none", clip_on=False, **style)
-            axes.set_yticks(rows, [module_title(module) for module in modules])
-            axes.set_ylim(len(modules) - 0.5, -0.5)
-            axes.set_xlim(0, 1)
-            axes.grid(visible=False, axis="y")
-            axes.set_title(area)
-            best = sorted(zip(means, modules, strict=True), reverse=True)[:3]
-            descriptions.append(f"{area}: best {', '.join(f'{module_title(m)} {v:.2f}' for v, m in best)}.")
+        for marks, style in styles:
+            marked = [name for name in names if name in marks]
+            means = [marks[name].mean for name in marked]
+            axes.plot(means, [heights[name] for name in marked], linestyle="none", clip_on=False, **style)
+        axes.set_yticks(range(len(names)), [name if name in areas else module_title(name) for name in names])
+        for name, label in zip(names, axes.get_yticklabels(), strict=True):
+            label.set_fontweight("bold" if name in areas else "normal")
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.set_xlim(0, 1)
+        axes.grid(visible=False, axis="y")
         axes.set_xlabel("exact match")
-        handles, labels = grid[0].get_legend_handles_labels()
-        drawing.legend(handles, labels, loc="outside upper left", ncols=2)
-    drawing.set_label(" ".join(descriptions))
+        drawing.legend(loc="outside upper left", ncols=2)
+    drawing.set_label(" ".join(_in_words(area, bars) for area in areas))
     return drawing
+
+
+def _in_words(area: str, bars: Mapping[str, Spread]) -> str:
+    """Name the best modules of an area."""
+    best = sorted((m for m in bars if area_of(m) == area), key=lambda module: -bars[module].mean)[:3]
+    return f"{area}: best {', '.join(f'{module_title(m)} {bars[m].mean:.2f}' for m in best)}."

@@ -79,7 +79,7 @@ def chained_sum(draw: Random, digits: int, chain: int, *, carried: bool = True) 
     columns[start : start + chain] = [HIGH if carried else LOW, *[NINE] * (chain - 1)]
     columns[-1] = [pair for pair in columns[-1] if min(pair) > 0]  # no number begins with 0
     pairs = [draw.choice(pairs) for pairs in columns]
-    first, second = (sum(pair[side] * 10**place for place, pair in enumerate(pairs)) for side in (0, 1))
+    first, second = (sum(pair[side] * 10**column for column, pair in enumerate(pairs)) for side in (0, 1))
     return _numbers(first, second)
 
 

@@ -30,13 +30,11 @@ def run_probes(trial: Trial) -> Measured:
     splits = draw_probes(settings["family"], **sizes)
     solver = Solver(config, seed=trial.seed).to(trial.device)
     history = fine_tune(solver, splits._replace(test=splits.valid), recipe, **trial.options)
-    metrics: dict[str, float] = {}
-    if history.stopped == "finished":
-        shares = score(solver, splits.test)
-        metrics = {
-            "valid": history.rows[-1]["accuracy"],
-            **{name: shares[f"accuracy.{name}"] for name in splits.test.modules},
-        }
+    shares = score(solver, splits.test)
+    metrics = {
+        "valid": score(solver, splits.valid)["accuracy"],
+        **{name: shares[f"accuracy.{name}"] for name in splits.test.modules},
+    }
     return measured(
         history,
         metrics,

@@ -141,7 +141,7 @@ def test_probes_are_drawn_by_their_value(measured):
     assert "reasonlib run maths_qa/probes" in arithmetic.carries().alt
     measured["sums"] = Group({"valid": [0.9], "carry.4": [0.4], "carry.10": [0.1], "carry.1": [0.7]})
     alt = arithmetic.carries().alt
-    assert "random sums: 0.7 at columns of the carry chain 1, 0.1 at columns of the carry chain 10" in alt
+    assert "place values: 0.7 at columns of the carry chain 1, 0.1 at columns of the carry chain 10" in alt
     for row in ("chained-sums", "trees", "gaps", "gaps-learned"):
         measured[row] = Group({f"{name}.{value}": [0.5] for name in PROPERTIES for value in (3, 4)})
     for draw in (arithmetic.lengths, arithmetic.steps, arithmetic.distances):

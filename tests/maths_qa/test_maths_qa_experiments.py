@@ -66,7 +66,7 @@ def test_holes_are_filled_on_the_device_of_the_model(monkeypatch):
     model.output.to("meta")
     problem = Problem(question="What is 2 + 2?", answer="4", module="m__m", difficulty="easy")
     fill_accuracy(model, Encoded.of([problem] * 20))
-    assert devices == ["meta"] * 3
+    assert devices == ["meta"] * 4
 
 
 def test_rows_that_differ_in_fine_tuning_share_their_pretraining(tmp_path):

@@ -387,5 +387,5 @@ def test_the_bundled_filler_completes_words():
     tokens = joined.tokens.clone()
     hidden = [2, 10, 20]
     tokens[0, hidden] = MASK
-    guesses = load_filler().model(type(joined)(tokens, joined.segments, joined.positions)).argmax(-1)
+    guesses = load_filler().model(type(joined)(tokens, *joined[1:])).argmax(-1)
     assert torch.equal(guesses[0, hidden], joined.tokens[0, hidden])

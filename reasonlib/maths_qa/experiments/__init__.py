@@ -162,6 +162,7 @@ PROBES = Experiment(
     title="Arithmetic by carry chain, length, nesting and distance",
     rows={
         "sums": {**PRE, "family": "sums", "place_values": True},
+        "sums-learned": {**PRE, "family": "sums"},
         "chained-sums": {**PRE, "family": "chained-sums", "place_values": True},
         "trees": {**PRE, "family": "trees", "place_values": True},
         "gaps": {**PRE, "family": "gaps", "place_values": True},

@@ -17,9 +17,10 @@ def carries() -> Picture:
     """Draw exact match on sums of four digits by the length of the carry chain."""
     return _by_value(
         {
-            "random sums": ("sums", "carry"),
-            "same nines, no carry": ("sums", "control"),
-            "long chains in training": ("chained-sums", "carry"),
+            "place values": ("sums", "carry"),
+            "place values, long chains in training": ("chained-sums", "carry"),
+            "learned positions": ("sums-learned", "carry"),
+            "learned positions, no carry": ("sums-learned", "control"),
         },
         x="columns of the carry chain",
         caption="Exact match on sums of four digits. In the control the same columns add up to nine, but no "
@@ -30,7 +31,7 @@ def carries() -> Picture:
 def lengths() -> Picture:
     """Draw exact match on sums with one carry by the number of digits."""
     return _by_value(
-        {"random sums": ("sums", "digits"), "long chains in training": ("chained-sums", "digits")},
+        {"place values": ("sums", "digits"), "learned positions": ("sums-learned", "digits")},
         x="digits of each number",
         caption="Exact match on sums in which one column carries. Training has two to four digits.",
     )

@@ -252,7 +252,7 @@ def draw_probes(family: str, *, train: int, valid: int, test: int) -> Splits:
         if question not in asked
     ]
     parts = (Encoded.of(part) for part in (kept, chosen, tests))
-    return Splits(*parts, extrapolation=None, leaks=train - len(kept))
+    return Splits(*parts, extrapolation=None, leaks=train - len(kept))  # type: ignore[misc, arg-type]
 
 
 def _different(

@@ -13,25 +13,33 @@ __all__ = ["carries", "distances", "lengths", "steps"]
 PROBES = "maths_qa/probes"
 
 
+SUMS = {
+    "place values": "sums",
+    "place values, long chains in training": "chained-sums",
+    "learned positions": "sums-learned",
+}
+"""Rows that are trained on sums."""
+
+
 def carries() -> Picture:
-    """Draw exact match on sums of four digits by the length of the carry chain."""
-    return _by_value(
-        {
-            "place values": ("sums", "carry"),
-            "place values, long chains in training": ("chained-sums", "carry"),
-            "learned positions": ("sums-learned", "carry"),
-            "learned positions, no carry": ("sums-learned", "control"),
-        },
+    """Draw exact match on sums of four digits by the length of the carry chain, and on the controls."""
+    chain = _by_value(
+        {label: (row, "carry") for label, row in SUMS.items()},
         x="columns of the carry chain",
-        caption="Exact match on sums of four digits. In the control the same columns add up to nine, but no "
-        "carry arrives.",
+        caption="Sums of four digits with one carry chain.",
     )
+    control = _by_value(
+        {label: (row, "control") for label, row in SUMS.items()},
+        x="columns of the chain, if a carry arrived",
+        caption="The controls: the same columns add up to nine, but no carry arrives.",
+    )
+    return plotting.beside(chain, control)
 
 
 def lengths() -> Picture:
     """Draw exact match on sums with one carry by the number of digits."""
     return _by_value(
-        {"place values": ("sums", "digits"), "learned positions": ("sums-learned", "digits")},
+        {label: (row, "digits") for label, row in SUMS.items()},
         x="digits of each number",
         caption="Exact match on sums in which one column carries. Training has two to four digits.",
     )

@@ -81,7 +81,7 @@ def distances() -> Picture:
 def _by_value(series: Mapping[str, tuple[str, str]], *, x: str, caption: str) -> Picture:
     """Draw the metrics ``<property>.<value>`` of rows by their value; `series` has rows and properties."""
     lines = {}
-    origins = set()
+    origins, banded = set(), False
     for label, (row, name) in series.items():
         group = records.best(PROBES, row)
         if group is None:
@@ -94,10 +94,12 @@ def _by_value(series: Mapping[str, tuple[str, str]], *, x: str, caption: str) ->
         if spreads:
             lines[label] = band(list(spreads), list(spreads.values()))
             origins.add(results.origin(group))
+            banded |= any(value.half for value in spreads.values())
     if not lines:
         return results.missing(PROBES)
     return plotting.show(
         plotting.lines(lines, x=x, y="exact match", limits=(0, 1.04)),
         alt=f"Exact match by {x}.",
-        caption=f"{caption} Bands: 95 % intervals ({results.together(origins)}).",
+        caption=f"{caption} {results.together(origins).capitalize()}."
+        + (" Bands: 95 % intervals." if banded else ""),
     )

@@ -8,14 +8,16 @@ from typer.testing import CliRunner
 
 from reasonlib.cli import app
 from reasonlib.errors import UserError
-from reasonlib.maths_qa.data.modules import AREAS, MODULES, area_of
+from reasonlib.maths_qa.data.datasets import extrapolation_of
+from reasonlib.maths_qa.data.modules import AREAS, EXTRAPOLATION, MODULES, area_of
 from reasonlib.maths_qa.models.pretrained import BUNDLED, from_pretrained, load_filler, save_model
 from reasonlib.maths_qa.models.qa_mlm import MaskedModel
 from reasonlib.maths_qa.models.transformer import Solver, SolverConfig
-from reasonlib.maths_qa.page import ask, figures, probing, tables
+from reasonlib.maths_qa.page import arithmetic, ask, figures, modules, probing, tables
 from reasonlib.maths_qa.page.exercises.limits import short_sighted
 from reasonlib.maths_qa.page.exercises.questions import right_digit
 from reasonlib.maths_qa.page.labels import module_title
+from reasonlib.tracking.records import Summary
 
 SMALL = SolverConfig(width=8, layers=1, heads=2, hidden=8)
 
@@ -96,3 +98,54 @@ def test_the_command_asks_without_a_story():
     assert done.exit_code == 0, done.output
     (answer,) = json.loads(done.output)
     assert answer["question"] == "What is 3 + 4?" and answer["answer"] is not None
+
+
+class Group:
+    """A group of records, as far as the figures read it."""
+
+    def __init__(self, values):
+        self.values, self.metrics = values, tuple(values)
+
+    def summary(self, metric):
+        return Summary.of(self.values[metric]) if metric in self.values else None
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """Take what a test puts in for the records of a row."""
+    groups = {}
+    for page in (arithmetic, modules):
+        monkeypatch.setattr(page.records, "best", lambda experiment, row, **filters: groups.get(row))
+        monkeypatch.setattr(page.results, "origin", lambda group: "paper scale, 2 seeds")
+    return groups
+
+
+def test_all_modules_are_one_picture_by_area(measured):
+    assert "reasonlib run maths_qa/all_modules" in modules.all_modules().alt
+    shares = {f"accuracy.{module}": [0.2, 0.3] for module in MODULES}
+    harder = {f"extrapolation.{module}": [0.1, 0.1] for module in EXTRAPOLATION}
+    measured["both"] = Group(
+        {**shares, **harder, "accuracy.numbers__gcd": [0.8, 0.9], "accuracy": [0.3, 0.4]}
+    )
+    picture = modules.all_modules()
+    assert "Mean exact match 0.35" in picture.alt and "numbers: best gcd 0.85" in picture.alt
+    assert all(f"{area}: best" in picture.alt for area in AREAS)
+    assert picture.html.count("<svg") == 2 and "paper scale, 2 seeds" in picture.html
+
+
+def test_every_harder_module_stands_beside_the_one_it_extends():
+    assert sum(len(extrapolation_of([module])) for module in MODULES) == len(EXTRAPOLATION) == 15
+
+
+def test_probes_are_drawn_by_their_value(measured):
+    assert "reasonlib run maths_qa/probes" in arithmetic.carries().alt
+    measured["sums"] = Group({"valid": [0.9], "carry.4": [0.4], "carry.10": [0.1], "carry.1": [0.7]})
+    alt = arithmetic.carries().alt
+    assert "place values: 0.7 at columns of the carry chain 1, 0.1 at columns of the carry chain 10" in alt
+    for row in ("chained-sums", "trees", "gaps", "gaps-learned"):
+        measured[row] = Group({f"{name}.{value}": [0.5] for name in PROPERTIES for value in (3, 4)})
+    for draw in (arithmetic.lengths, arithmetic.steps, arithmetic.distances):
+        assert "0.5 at" in draw().alt
+
+
+PROPERTIES = ("carry", "control", "digits", "terms", "depth", "gap", "lead")

@@ -266,6 +266,13 @@ def test_masks_follow_the_rule():
     assert (seen[seen != vocabulary.MASK] >= vocabulary.FIRST).all()
 
 
+def test_a_hidden_digit_keeps_its_place_value():
+    joined = many()
+    masked = masking.mask_pairs(joined, generator=torch.Generator().manual_seed(0), share=0.9)
+    assert torch.equal(masked.seen.places, joined.places)
+    assert joined.places[0].tolist() == [0] * 8 + [2, 1] + [0] * 3 + [3, 2, 1] + [0] * 7
+
+
 @pytest.mark.parametrize("which", masking.WHICH)
 def test_masks_of_one_kind(which):
     masked = masking.mask_pairs(many(), generator=torch.Generator().manual_seed(0), share=0.9, which=which)

@@ -1,18 +1,24 @@
 """Every experiment runs at smoke; costs; a killed run resumes."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from reasonlib.maths_qa.data.encoding import Encoded
 from reasonlib.maths_qa.data.example import Problem
+from reasonlib.maths_qa.data.modules import EXTRAPOLATION, MODULES
+from reasonlib.maths_qa.data.probes import FAMILIES
 from reasonlib.maths_qa.data.vocabulary import SIZE
 from reasonlib.maths_qa.experiments import EXPERIMENTS
-from reasonlib.maths_qa.experiments.cost import relative_cost
+from reasonlib.maths_qa.experiments.cost import fine_tuning_cost, masking_cost, place_cost, relative_cost
 from reasonlib.maths_qa.experiments.pretraining import _read_curve
 from reasonlib.maths_qa.experiments.train import Recipe, fill_accuracy, known_words, recipe_of
 from reasonlib.maths_qa.models.qa_mlm import MaskedModel
 from reasonlib.maths_qa.models.transformer import Solver, SolverConfig
 from reasonlib.tracking import runner
+from reasonlib.tracking.experiment import settings
+from reasonlib.training import parameter_count
 
 
 def test_pretraining_at_smoke():
@@ -60,7 +66,7 @@ def test_holes_are_filled_on_the_device_of_the_model(monkeypatch):
     model.output.to("meta")
     problem = Problem(question="What is 2 + 2?", answer="4", module="m__m", difficulty="easy")
     fill_accuracy(model, Encoded.of([problem] * 20))
-    assert devices == ["meta"] * 3
+    assert devices == ["meta"] * 4
 
 
 def test_rows_that_differ_in_fine_tuning_share_their_pretraining(tmp_path):
@@ -119,7 +125,6 @@ def test_costs_agree_with_the_profiler():
     question, answer = 40, 6
     counts = []
     from reasonlib.maths_qa.data.encoding import Batch, join
-    from reasonlib.maths_qa.experiments.cost import fine_tuning_cost, masking_cost
 
     batch = Batch(
         torch.full((1, question), 5), torch.full((1, answer), 5), torch.full((1, answer), 5), torch.zeros(1)
@@ -134,9 +139,29 @@ def test_costs_agree_with_the_profiler():
     assert 0.5 < relative_cost(SolverConfig(), 160, 30) < 1
 
 
+def test_place_values_cost_next_to_nothing():
+    """One addition of a vector for each token that has an embedding of a place."""
+    config = recipe_of(settings(EXPERIMENTS["maths_qa/structure"], "place-value", "quick"))[1]
+    question, answer = 36, 2
+    both_stages = masking_cost(config, question, answer) + fine_tuning_cost(config, question, answer)
+    tokens = (question + answer + 1) + question
+    assert place_cost(config, question, answer) == pytest.approx(tokens * config.width / both_stages)
+    assert round(100 * place_cost(config, question, answer), 2) == 0.07  # as limits.md says
+    extra = parameter_count(Solver(config)) - parameter_count(Solver(replace(config, place_values=False)))
+    assert extra == 1024
+
+
 @pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name != "maths_qa/pretraining"])
 def test_every_other_experiment_runs_at_smoke(name):
     for record in runner.run(EXPERIMENTS[name], scale="smoke"):
         assert record.steps.stopped == "finished" and record.metrics
-        if name not in ("maths_qa/compute", "maths_qa/bundle"):
+        if name not in ("maths_qa/compute", "maths_qa/bundle", "maths_qa/probes"):
             assert 0 <= record.metrics["accuracy"] <= 1
+        if name == "maths_qa/all_modules":
+            assert {f"accuracy.{module}" for module in MODULES} <= set(record.metrics)
+            assert {f"extrapolation.{module}" for module in EXTRAPOLATION} <= set(record.metrics)
+        if name == "maths_qa/probes":
+            probes = FAMILIES[record.config["family"]].probes
+            assert set(record.metrics) == {"valid", *probes}
+            assert record.details["examples"] == dict.fromkeys(("valid", *probes), 4)
+            assert record.details["curve"][-1]["accuracy"] == record.metrics["valid"]

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from reasonlib.errors import UserError
-from reasonlib.maths_qa.data.encoding import Encoded, collate, join
+from reasonlib.maths_qa.data.encoding import Encoded, collate, join, place_values
 from reasonlib.maths_qa.data.example import Problem
 from reasonlib.maths_qa.data.generator import simulate
 from reasonlib.maths_qa.data.masking import mask_pairs
@@ -20,7 +20,7 @@ from reasonlib.maths_qa.models.most_frequent import most_frequent
 from reasonlib.maths_qa.models.pretrained import from_pretrained, load_filler, save_model
 from reasonlib.maths_qa.models.qa_mlm import MaskedModel, masked_loss
 from reasonlib.maths_qa.models.symbolic import solve
-from reasonlib.maths_qa.models.transformer import Solver, SolverConfig, answer_loss, place_values
+from reasonlib.maths_qa.models.transformer import Solver, SolverConfig, answer_loss
 from reasonlib.nn import decoding, padding_mask
 
 TINY = SolverConfig(width=16, layers=2, heads=2, hidden=32)
@@ -93,7 +93,7 @@ def test_training_scores_what_the_layers_that_keep_their_attention_score(norm, s
     torch.testing.assert_close(solver.scores(batch)[present], solver(batch).logits[present])
     torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-4)
     joined = join(batch)
-    x = filler.embedding(joined.tokens, joined.segments, joined.positions)
+    x = filler.embedding(joined)
     kept = filler.encoder(x, padding_mask(joined.tokens)).output
     torch.testing.assert_close(filler.encode(joined)[joined.tokens != 0], kept[joined.tokens != 0])
 
@@ -207,7 +207,7 @@ def test_the_first_weights_are_glorots():
 
 def test_an_answer_has_the_same_input_in_pretraining_and_in_the_decoder():
     solver, batch = Solver(TINY, seed=1), collate(PAIRS)
-    whole, given = solver.embedding(*join(batch)), solver.embedding.segment(batch.given, 1)
+    whole, given = solver.embedding(join(batch)), solver.embedding.segment(batch.given, 1)
     for row, pair in enumerate(PAIRS):
         start, length = len(pair.question), len(pair.answer) + 1
         torch.testing.assert_close(whole[row, start : start + length], given[row, :length])
@@ -327,7 +327,7 @@ def test_place_values_are_counted_from_the_right():
     config = SolverConfig(width=16, layers=1, heads=2, hidden=32, place_values=True)
     solver, joined = Solver(config).eval(), join(collate(PAIRS))
     assert solver(collate(PAIRS)).logits.isfinite().all()
-    whole = solver.embedding(*joined)
+    whole = solver.embedding(joined)
     question = solver.embedding.segment(collate(PAIRS).question, 0)
     torch.testing.assert_close(whole[0, :14], question[0, :14])
 
@@ -387,5 +387,5 @@ def test_the_bundled_filler_completes_words():
     tokens = joined.tokens.clone()
     hidden = [2, 10, 20]
     tokens[0, hidden] = MASK
-    guesses = load_filler().model(type(joined)(tokens, joined.segments, joined.positions)).argmax(-1)
+    guesses = load_filler().model(type(joined)(tokens, *joined[1:])).argmax(-1)
     assert torch.equal(guesses[0, hidden], joined.tokens[0, hidden])

@@ -23,7 +23,12 @@ from torch import Tensor
 from reasonlib.maths_qa.data.example import Problem
 from reasonlib.maths_qa.data.vocabulary import END, FIRST, PAD, START, decode, encode
 
-__all__ = ["Batch", "Encoded", "Joined", "collate", "join"]
+__all__ = ["PLACES", "Batch", "Encoded", "Joined", "collate", "join", "place_values"]
+
+PLACES = 16
+"""Place values that are told apart, 0 for none."""
+
+_ZERO = encode("0")[0]
 
 
 class Batch(NamedTuple):
@@ -65,11 +70,14 @@ class Joined(NamedTuple):
         0 in the question, 1 from [SOS] on.
     positions : (B, T)
         Counted from 0 in the question, and again from 0 at [SOS] (figure 5.3).
+    places : (B, T)
+        Place values of the digits of the question, 0 elsewhere; see `place_values`. Not the source's.
     """
 
     tokens: Int[Tensor, "B T"]
     segments: Int[Tensor, "B T"]
     positions: Int[Tensor, "B T"]
+    places: Int[Tensor, "B T"]
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -189,4 +197,20 @@ def join(batch: Batch) -> Joined:
     source = torch.where(segments == 1, first + positions, positions)
     inside = column < (lengths + written)[:, None]
     tokens = both.gather(1, source.clamp(max=both.shape[1] - 1)).masked_fill(~inside, PAD)
-    return Joined(tokens, segments * inside, positions * inside)
+    return Joined(tokens, segments * inside, positions * inside, place_values(tokens) * (segments == 0))
+
+
+def place_values(tokens: Int[Tensor, "B T"]) -> Int[Tensor, "B T"]:
+    """Number the digits of every run of digits from the right: 1 for units, 2 for tens; 0 elsewhere.
+
+    >>> place_values(torch.tensor([encode("17+305")]))
+    tensor([[2, 1, 0, 3, 2, 1]])
+    """
+    digit = (tokens >= _ZERO) & (tokens < _ZERO + 10)
+    # excerpt: place values
+    count = digit.flip(1).cumsum(1)  # digits from here to the end
+    # those after the last character that is no digit do not count
+    earlier = count.masked_fill(digit.flip(1), 0).cummax(1).values
+    places = ((count - earlier) * digit.flip(1)).flip(1)
+    # end excerpt
+    return places.clamp(max=PLACES - 1)

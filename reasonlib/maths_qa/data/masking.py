@@ -98,4 +98,4 @@ def mask_pairs(
     # only the chosen characters count in the loss
     labels = tokens.masked_fill(~chosen, IGNORED)
     # end excerpt
-    return Masked(Joined(seen, joined.segments, joined.positions), labels)
+    return Masked(Joined(seen, *joined[1:]), labels)  # a hidden digit keeps its place value

@@ -3,15 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-from reasonlib.maths_qa.data.datasets import DATA
-from reasonlib.maths_qa.data.modules import CURVES
+from reasonlib.maths_qa.data import datasets
+from reasonlib.maths_qa.data.modules import CURVES, MODULES
+from reasonlib.maths_qa.experiments.all_modules import run_all_modules
 from reasonlib.maths_qa.experiments.baselines import run_baseline
 from reasonlib.maths_qa.experiments.bundle import make_bundle
 from reasonlib.maths_qa.experiments.compute import run_compute
 from reasonlib.maths_qa.experiments.pretraining import run_pretraining
-from reasonlib.tracking.experiment import Experiment, extend_scales, family, named, subset
+from reasonlib.maths_qa.experiments.probes import run_probes
+from reasonlib.tracking.experiment import Experiment, by_scale, extend_scales, family, named, subset
 
 __all__ = ["DATA", "EXPERIMENTS"]
+
+DATA: Mapping[str, str] = {**datasets.DATA, "arithmetic": "stand-in"}
+"""Kind of each data set: questions of the canonical generator, and our own for the probes."""
 
 EASY = ("numbers__round_number", "numbers__place_value")
 """Modules that a small model learns in minutes on one core, and whose questions are drawn fast."""
@@ -115,6 +120,8 @@ STRUCTURE = _pretraining(
     {
         "learned": {"start": "scratch", "continued": False},
         "place-value": {"start": "scratch", "continued": False, "place_values": True},
+        "pretrained": {"start": "both"},
+        "pretrained-place-value": {"start": "both", "place_values": True},
     },
     scales={
         "smoke": {**TINY, "modules": EASY[1:], "extrapolation": 4},
@@ -122,6 +129,54 @@ STRUCTURE = _pretraining(
         "paper": {**CURVE, "modules": ["arithmetic__add_or_sub", "numbers__place_value"]},
     },
 )
+
+ALL_MODULES = _pretraining(
+    "all_modules",
+    "One model on all 56 modules, tested on these and on the 15 of extrapolation",
+    {
+        "most-frequent": {"system": "most-frequent"},
+        "both": {"start": "both"},
+        "scratch": {"start": "scratch", "continued": False},
+    },
+    run=run_all_modules,
+    scales={
+        "smoke": {**TINY, "modules": MODULES, "train": 6, "valid": 1, "test": 1, "extrapolation": 1},
+        "quick": {
+            **SMALL, "modules": MODULES, "train": 150, "valid": 1, "test": 20, "extrapolation": 10,
+            "every": 150,
+        },
+        "paper": {
+            **CURVE, "modules": MODULES, "train": 1500, "valid": 1, "test": 100, "extrapolation": 50,
+            "pre_steps": 4000, "steps": 6000, "every": 2000, "schedule": "linear",
+        },
+    },
+    deterministic=("most-frequent",),
+    shares={
+        **NO_SHARES, "accuracy.equal_compute": 1, "accuracy.double": 1, "accuracy.*": 1 / 56,
+        "early.*": 1 / 56, "extrapolation.*": 1 / 112, "extrapolation": 15 / 112, "*": 1,
+    },
+)  # fmt: skip
+
+PROBES = Experiment(
+    name="maths_qa/probes",
+    title="Arithmetic by carry chain, length, nesting and distance",
+    rows={
+        "sums": {**PRE, "family": "sums", "place_values": True},
+        "sums-learned": {**PRE, "family": "sums"},
+        "chained-sums": {**PRE, "family": "chained-sums", "place_values": True},
+        "trees": {**PRE, "family": "trees", "place_values": True},
+        "gaps": {**PRE, "family": "gaps", "place_values": True},
+        "gaps-learned": {**PRE, "family": "gaps"},
+    },
+    scales=by_scale(
+        start="scratch", train=(60, 60000, 400000), valid=(4, 400, 400), test=(4, 200, 200),
+        width=(16, 128, 128), layers=(1, 2, 2), heads=(2, 4, 4), hidden=(32, 256, 256),
+        steps=(4, 4000, 12000), every=(1, 1000, 2000), batch=(8, 64, 64), lr=(2e-3, 2e-3, 1e-3),
+        warmup=(0, 100, 100), schedule="linear",
+    ),
+    data=subset(DATA, "arithmetic"),
+    run=run_probes,
+)  # fmt: skip
 
 BASELINES = Experiment(
     name="maths_qa/baselines",
@@ -172,4 +227,6 @@ BUNDLE = Experiment(
     run=make_bundle,
 )  # fmt: skip
 
-EXPERIMENTS = named(PRETRAINING, TWO_MODULES, ONE_MODULE, STRUCTURE, BASELINES, COMPUTE, BUNDLE)
+EXPERIMENTS = named(
+    PRETRAINING, TWO_MODULES, ONE_MODULE, STRUCTURE, ALL_MODULES, PROBES, BASELINES, COMPUTE, BUNDLE
+)  # fmt: skip

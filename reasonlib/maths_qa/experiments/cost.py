@@ -8,7 +8,7 @@ Axes: S characters of the question, U of the answer, D width, F feed-forward wid
 
 from reasonlib.maths_qa.models.transformer import SolverConfig
 
-__all__ = ["fine_tuning_cost", "masking_cost", "relative_cost"]
+__all__ = ["fine_tuning_cost", "masking_cost", "place_cost", "relative_cost"]
 
 
 def masking_cost(config: SolverConfig, question: float, answer: float, *, share: float = 0.15) -> float:
@@ -40,6 +40,15 @@ def fine_tuning_cost(config: SolverConfig, question: float, answer: float) -> fl
 def relative_cost(config: SolverConfig, question: float, answer: float) -> float:
     """Return the cost of a step of QA-MLM as a share of a step of fine-tuning."""
     return masking_cost(config, question, answer) / fine_tuning_cost(config, question, answer)
+
+
+def place_cost(config: SolverConfig, question: float, answer: float) -> float:
+    """Return the additions of place embeddings as a share of the multiplications of both stages, forward.
+
+    QA-MLM adds a vector to every token of the question and the answer, fine-tuning to those of the question.
+    """
+    additions = (2 * question + answer + 1) * config.width
+    return additions / (masking_cost(config, question, answer) + fine_tuning_cost(config, question, answer))
 
 
 def _layer(config: SolverConfig, queries: float, keys: float) -> float:

@@ -48,7 +48,7 @@ class MaskedModel(nn.Module):
 
     def encode(self, joined: Joined) -> Float[Tensor, "B T D"]:
         """Read questions joined with their answers, in both directions."""
-        x = self.embedding(joined.tokens, joined.segments, joined.positions)
+        x = self.embedding(joined)
         return fused.encode(self.encoder, x, padding_mask(joined.tokens))
 
     def forward(self, joined: Joined) -> Float[Tensor, "B T V"]:

@@ -23,8 +23,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from reasonlib.maths_qa.data.encoding import Batch
-from reasonlib.maths_qa.data.vocabulary import SIZE, encode
+from reasonlib.maths_qa.data.encoding import PLACES, Batch, Joined, place_values
+from reasonlib.maths_qa.data.vocabulary import SIZE
 from reasonlib.maths_qa.models import fused
 from reasonlib.nn import (
     Decoded,
@@ -43,11 +43,9 @@ from reasonlib.nn import (
 )
 from reasonlib.training import seeded
 
-__all__ = ["InputEmbedding", "Progress", "Solved", "Solver", "SolverConfig", "answer_loss", "place_values"]
+__all__ = ["InputEmbedding", "Progress", "Solved", "Solver", "SolverConfig", "answer_loss"]
 
 QUESTION, ANSWER = 0, 1  # segments
-PLACES = 16  # place values that are told apart, 0 for none
-_ZERO = encode("0")[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,16 +114,15 @@ class InputEmbedding(nn.Module):
             nn.init.normal_(self.positions.table)
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(
-        self, tokens: Int[Tensor, "B T"], segments: Int[Tensor, "B T"], positions: Int[Tensor, "B T"]
-    ) -> Float[Tensor, "B T D"]:
-        """Embed tokens."""
+    def forward(self, joined: Joined) -> Float[Tensor, "B T D"]:
+        """Embed questions joined with their answers."""
+        tokens, segments, positions, places = joined
         # excerpt: embedding
         x = self.tokens(tokens) + self.segments(segments)
         x = x + self.positions.table[positions]
         # end excerpt
         if self.places is not None:
-            x = x + self.places(place_values(tokens) * (segments == QUESTION))
+            x = x + self.places(places)
         return self.dropout(x)
 
     def segment(self, tokens: Int[Tensor, "B T"], number: int, start: int = 0) -> Float[Tensor, "B T D"]:
@@ -136,22 +133,6 @@ class InputEmbedding(nn.Module):
             # An answer is written from its first digit on: nobody knows yet how many will follow.
             x = x + self.places(place_values(tokens) * (number == QUESTION))
         return self.dropout(x)
-
-
-def place_values(tokens: Int[Tensor, "B T"]) -> Int[Tensor, "B T"]:
-    """Number the digits of every run of digits from the right: 1 for units, 2 for tens; 0 elsewhere.
-
-    >>> place_values(torch.tensor([encode("17+305")]))
-    tensor([[2, 1, 0, 3, 2, 1]])
-    """
-    digit = (tokens >= _ZERO) & (tokens < _ZERO + 10)
-    # excerpt: place values
-    count = digit.flip(1).cumsum(1)  # digits from here to the end
-    # those after the last character that is no digit do not count
-    earlier = count.masked_fill(digit.flip(1), 0).cummax(1).values
-    places = ((count - earlier) * digit.flip(1)).flip(1)
-    # end excerpt
-    return places.clamp(max=PLACES - 1)
 
 
 class Solved(NamedTuple):

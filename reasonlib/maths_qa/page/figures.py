@@ -218,17 +218,18 @@ def extrapolation() -> Picture:
 
 
 def structure() -> Picture:
-    """Draw what positions by place value give, in the range of training and beyond it."""
-    rows = [(STRUCTURE, "learned"), (STRUCTURE, "place-value")]
+    """Draw what place values give from scratch and with pre-training, in training's range and beyond it."""
+    rows = [(STRUCTURE, row) for row in ("learned", "place-value", "pretrained", "pretrained-place-value")]
     values, origins = _both_ranges(rows)
     if not origins:
         return results.missing(STRUCTURE)
     values["extrapolation, known words"], _ = results.spreads(rows, "extrapolation.known_words", names=ROWS)
     return _exact_match(
         values,
-        alt="Exact match with learned positions alone and with place values added.",
+        alt="Exact match from scratch and with pre-training, without and with place values.",
         caption=f"Exact match on {_modules(STRUCTURE)}, on longer numbers than training has, and on those "
-        f"questions for longer numbers whose words all occur in training ({results.together(origins)}).",
+        "questions for longer numbers whose words all occur in training, after the same number of "
+        f"fine-tuning steps ({results.together(origins)}).",
     )
 
 

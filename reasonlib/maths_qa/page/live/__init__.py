@@ -167,7 +167,7 @@ def _filled(filler: BundledFiller, problem: Problem) -> Picture:
     tokens = joined.tokens.clone()
     hidden = [position for position in range(0, tokens.shape[1], 4) if int(tokens[0, position]) >= FIRST]
     tokens[0, hidden] = MASK
-    guessed = filler.model(Joined(tokens, joined.segments, joined.positions)).argmax(-1)[0].tolist()
+    guessed = filler.model(Joined(tokens, *joined[1:])).argmax(-1)[0].tolist()
     shown, written = [], []
     for position, number in enumerate(joined.tokens[0].tolist()):
         if number < FIRST:  # [SOS] and [EOS]

@@ -36,11 +36,13 @@ TURNS = [
     ("baselines", ("carry-over", "copy", "span")),
     ("multiwoz", ("merge", "span", "copy")),
     ("multiwoz-long", ("span", "span-blocked")),
+    ("long-dialogues", ("grown", "last-512")),
     ("cost", ("one-run", "one-run-a-pair")),
 ])  # fmt: skip
 def test_rows_run_at_smoke(experiment, rows):
     chosen = EXPERIMENTS[f"state_tracking/{experiment}"]
-    for record in run(chosen, rows=rows, scale="smoke", data="simulated", device="cpu"):
+    data = "simulated" if "simulated" in chosen.data else None
+    for record in run(chosen, rows=rows, scale="smoke", data=data, device="cpu"):
         assert all(value == value for value in record.metrics.values())
         if experiment != "cost":
             assert 0 <= record.metrics["joint_goal"] <= record.metrics["slot"] <= 1

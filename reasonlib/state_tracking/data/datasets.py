@@ -12,7 +12,12 @@ from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
 
 __all__ = ["DATA", "Splits", "load"]
 
-DATA = {"simulated": "stand-in", "simulated-unseen": "stand-in", "multiwoz": "mixed"}
+DATA = {
+    "simulated": "stand-in",
+    "simulated-unseen": "stand-in",
+    "simulated-long": "stand-in",
+    "multiwoz": "mixed",
+}
 """The sets by name and kind: ``multiwoz`` has released dialogues with labels edited by the STAR authors."""
 
 _SEEDS = {"train": 1, "valid": 2, "test": 3}
@@ -34,7 +39,7 @@ def load(data: str, *, train: int, valid: int, test: int, inherit: float = 0.8, 
     ----------
     data
         One of `DATA`. In ``simulated-unseen`` the places of valid and test have names that training never
-        shows.
+        shows; every dialogue of ``simulated-long`` has more than 512 words.
     train, valid, test
         How many dialogues of each part. Of the real set, `train` are drawn by `seed`; the others are the
         first.
@@ -62,6 +67,7 @@ def load(data: str, *, train: int, valid: int, test: int, inherit: float = 0.8, 
             parts[part] = tuple(dialogues[:count])
             continue
         unseen = data == "simulated-unseen" and part != "train"
-        config = SimulatorConfig(inherit=inherit, unseen=unseen)
+        long = 1.0 if data == "simulated-long" else SimulatorConfig.long
+        config = SimulatorConfig(inherit=inherit, unseen=unseen, long=long)
         parts[part] = tuple(simulate(count, _SEEDS[part], config))
     return Splits(**parts)

@@ -154,6 +154,21 @@ MULTIWOZ_LONG = _trackers(
     data=subset(DATA, "multiwoz", "simulated"),
 )
 
+WHOLE: Mapping[str, Any] = {**SMALL, "layout": "merge", "curriculum_share": 0.2}
+
+LONG_DIALOGUES = _trackers(
+    "long-dialogues",
+    "Dialogues longer than the encoder's 512 positions: with new positions, or their last 512 tokens alone",
+    {"grown": WHOLE, "last-512": {**WHOLE, "longest": 512}},
+    scales={
+        "smoke": {"dialogues": 2, "turns_per_dialogue": 4, "valid_size": 1, "test_size": 1, "epochs": 1},
+        "quick": {"dialogues": 100, "turns_per_dialogue": 4, "valid_size": 2, "test_size": 4, "epochs": 1},
+        "paper": {"dialogues": 5000, "turns_per_dialogue": 4, "valid_size": 10, "test_size": 40, "epochs": 1},
+    },
+    data=subset(DATA, "simulated-long"),
+    shares={name: part for name, part in SHARES.items() if name != "gate.dontcare.recall"},
+)
+
 ENCODERS = _trackers(
     "encoders",
     "Both layouts on pre-trained encoders (tables 4.1, 4.2 and 4.5)",
@@ -239,6 +254,7 @@ EXPERIMENTS = named(
     SPANS,
     MULTIWOZ,
     MULTIWOZ_LONG,
+    LONG_DIALOGUES,
     ENCODERS,
     PRETRAINED,
     COST,

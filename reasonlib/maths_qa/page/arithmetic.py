@@ -26,12 +26,12 @@ def carries() -> Picture:
     chain = _by_value(
         {label: (row, "carry") for label, row in SUMS.items()},
         x="columns of the carry chain",
-        caption="Sums of four digits with one carry chain.",
     )
     control = _by_value(
         {label: (row, "control") for label, row in SUMS.items()},
         x="columns of the chain, if a carry arrived",
-        caption="The controls: the same columns add up to nine, but no carry arrives.",
+        caption="First: sums of four digits with one carry chain. Second: the controls, where the same "
+        "columns add up to nine, but no carry arrives.",
     )
     return plotting.beside(chain, control)
 
@@ -50,13 +50,12 @@ def steps() -> Picture:
     terms = _by_value(
         {"": ("trees", "terms")},
         x="terms",
-        caption="Nested sums and differences that take three steps one after another. Training has two to "
-        "six terms.",
     )
     depth = _by_value(
         {"": ("trees", "depth")},
         x="steps one after another",
-        caption="Six terms, and equally many characters: exact match by the depth of nesting.",
+        caption="Nested sums and differences. First: three steps one after another; training has two to six "
+        "terms. Second: six terms, and equally many characters.",
     )
     return plotting.beside(terms, depth)
 
@@ -67,19 +66,21 @@ def distances() -> Picture:
     gap = _by_value(
         {ROWS[row]: (row, "gap") for row in rows},
         x="spaces between the numbers",
-        caption="Sums of two-digit numbers in lines of 24 characters. Training has up to eight spaces "
-        "between the numbers.",
     )
     lead = _by_value(
         {ROWS[row]: (row, "lead") for row in rows},
         x="spaces before the sum",
-        caption="Four spaces between the numbers, and training has every position.",
+        caption="Sums of two-digit numbers in lines of 24 characters. First: training has up to eight spaces "
+        "between the numbers. Second: four spaces between them, and training has every position.",
     )
     return plotting.beside(gap, lead)
 
 
-def _by_value(series: Mapping[str, tuple[str, str]], *, x: str, caption: str) -> Picture:
-    """Draw the metrics ``<property>.<value>`` of rows by their value; `series` has rows and properties."""
+def _by_value(series: Mapping[str, tuple[str, str]], *, x: str, caption: str | None = None) -> Picture:
+    """Draw the metrics ``<property>.<value>`` of rows by their value; `series` has rows and properties.
+
+    The second of two pictures has the caption of both.
+    """
     lines = {}
     origins, banded = set(), False
     for label, (row, name) in series.items():
@@ -97,9 +98,9 @@ def _by_value(series: Mapping[str, tuple[str, str]], *, x: str, caption: str) ->
             banded |= any(value.half for value in spreads.values())
     if not lines:
         return results.missing(PROBES)
-    return plotting.show(
-        plotting.lines(lines, x=x, y="exact match", limits=(0, 1.04)),
-        alt=f"Exact match by {x}.",
-        caption=f"{caption} {results.together(origins).capitalize()}."
-        + (" Bands: 95 % intervals." if banded else ""),
-    )
+    if caption is not None:
+        caption += f" {results.together(origins).capitalize()}." + (
+            " Bands: 95 % intervals." if banded else ""
+        )
+    drawing = plotting.lines(lines, x=x, y="exact match", limits=(0, 1.04))
+    return plotting.show(drawing, alt=f"Exact match by {x}.", caption=caption)

@@ -236,7 +236,7 @@ def read_features(path: Path, clips: list[str]) -> dict[str, np.ndarray]:
         If the file is missing or no HDF5 file, or has no such clip.
     """
     try:
-        import h5py  # type: ignore[import-not-found,unused-ignore]
+        import h5py
     except ImportError as error:
         raise UserError(
             "features of TVQA are HDF5, which needs the package h5py: pip install h5py"

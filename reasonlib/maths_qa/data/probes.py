@@ -48,7 +48,7 @@ def _numbers(first: int, second: int) -> Pair:
 
 
 def random_sum(draw: Random, digits: int) -> Pair:
-    """Draw two numbers of so many digits, and their sum."""
+    """Draw two numbers with this number of digits, and their sum."""
     first, second = (draw.randrange(10 ** (digits - 1), 10**digits) for _ in range(2))
     return _numbers(first, second)
 
@@ -98,7 +98,7 @@ def expression(draw: Random, terms: int, depth: int | None = None) -> Pair:
     Raises
     ------
     ValueError
-        If no expression of so many terms has this depth.
+        If no expression with this number of terms has this depth.
     """
     if depth is not None and not depth < terms <= 2**depth:
         raise ValueError(f"{terms} terms must fit a depth of {depth}")
@@ -258,7 +258,7 @@ def draw_probes(family: str, *, train: int, valid: int, test: int) -> Splits:
 def _different(
     draw: Callable[[Random], Pair], source: Random, count: int, *, avoid: Container[str] = (), **labels: str
 ) -> list[Problem]:
-    """Draw so many different questions."""
+    """Draw `count` different questions."""
     problems: dict[str, Problem] = {}
     while len(problems) < count:
         question, answer = draw(source)

@@ -34,7 +34,7 @@ __all__ = ["Frames", "read_concepts", "read_lengths", "read_regions", "with_conc
 Frames = tuple[tuple[Region, ...], ...]
 """The regions of each frame of a clip."""
 
-EVERY = 6  # STAGE reads a frame every two seconds, so many frames apart
+EVERY = 6  # STAGE reads every sixth frame, one in two seconds
 MOST_REGIONS = 25  # of a frame that STAGE reads; a detector gives the surest first
 _SLACK = 2  # pixels by which a box may leave the picture, as rounded boxes do
 
@@ -165,8 +165,8 @@ def with_regions(
     lengths
         Frames of clips by name, as `read_lengths` gives them; needed for clips of more than 300 frames.
     every
-        Show one of so many frames. As in the public code of STAGE, these are the annotated ones and others at
-        the same distance; annotated boxes keep their frame, under its new number.
+        Keep every n-th frame, for this n. As in the public code of STAGE, these are the annotated frames and
+        others at the same spacing; annotated boxes stay with their frame, under its new number.
 
     Raises
     ------

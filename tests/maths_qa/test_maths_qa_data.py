@@ -116,6 +116,14 @@ def test_edits_fit_the_package_and_are_needed():
     assert polynomials.expand_coefficients(coefficients, entropy=2.0).dtype == object
 
 
+def test_a_number_that_is_not_split_may_get_a_trace_of_entropy():
+    load_generator()
+    import mathematics_dataset.sample.polynomials as polynomials
+
+    assert polynomials.integers_with_sum(20, 1, 1e-84) == [20]
+    assert polynomials.integers_with_sum(0, 0, 1e-84) == []
+
+
 def test_answers_are_right_where_they_are_easily_checked():
     for drawn in simulate("arithmetic__add_or_sub_in_base", 30):
         words = drawn.question.rstrip("?").split()

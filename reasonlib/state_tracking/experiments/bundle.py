@@ -24,7 +24,7 @@ from reasonlib.tracking.experiment import Measured, Trial
 from reasonlib.tracking.trials import measured
 from reasonlib.training.batching import mask_of, pad
 from reasonlib.training.encoders import EncoderConfig, small_encoder
-from reasonlib.training.masked_words import UNSCORED, mask_words
+from reasonlib.training.masked_words import UNSCORED, mask_tokens
 
 __all__ = ["make_encoder", "make_tracker", "masked_accuracy"]
 
@@ -57,7 +57,7 @@ def masked_accuracy(model: torch.nn.Module, tokenizer: object, *, dialogues: int
         for dialogue in simulate(dialogues, seed=12)
     ]
     generator = torch.Generator().manual_seed(0)
-    read, labels = mask_words(pad(texts), words=len(tokenizer), generator=generator)  # type: ignore[arg-type]
+    read, labels = mask_tokens(pad(texts), words=len(tokenizer), generator=generator)  # type: ignore[arg-type]
     mask = mask_of([len(text) for text in texts])
     guessed = model(input_ids=read, attention_mask=mask.long()).logits.argmax(2)
     chosen = labels != UNSCORED

@@ -25,7 +25,7 @@ from reasonlib.state_tracking.data.example import Dialogue
 from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
 from reasonlib.training import RunOptions
 from reasonlib.training.batching import mask_of, pad
-from reasonlib.training.masked_words import UNSCORED, mask_words, word_tokenizer
+from reasonlib.training.masked_words import UNSCORED, mask_tokens, word_tokenizer
 
 __all__ = ["MaskedBatch", "PretrainingConfig", "dialogue_tokenizer", "pretrain", "save_encoder"]
 
@@ -122,7 +122,7 @@ def pretrain(
             early = epoch < config.first * epochs
             size = config.window if early else int(draw.choice(config.windows))
             whole, positions, mask = _windows(texts, size, max(1, config.tokens // size), draw)
-            read, labels = mask_words(whole, words=len(tokenizer), share=config.share, generator=generator)
+            read, labels = mask_tokens(whole, words=len(tokenizer), share=config.share, generator=generator)
             yield MaskedBatch(read, labels, mask, positions)
 
     def loss(model: Any, batch: MaskedBatch) -> Tensor:

@@ -8,7 +8,6 @@ Axes: B texts, T tokens.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 import torch
@@ -32,7 +31,6 @@ __all__ = [
     "PretrainingModel",
     "masked_accuracy",
     "pretrain",
-    "save_encoder",
     "world_tokenizer",
 ]
 
@@ -198,11 +196,3 @@ def masked_accuracy(model: Any, tokenizer: Any, texts: Sequence[Text]) -> float:
     guessed = model.predictions(states).argmax(2)
     scored = words != UNSCORED
     return float((guessed == words)[scored].float().mean())
-
-
-def save_encoder(model: Any, tokenizer: Any, folder: Path) -> None:
-    """Write the encoder in half precision, with its tokenizer, as a folder that `load_encoder` reads."""
-    import copy
-
-    copy.deepcopy(model.albert).half().save_pretrained(folder)
-    tokenizer.save_pretrained(folder)

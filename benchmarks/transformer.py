@@ -14,9 +14,9 @@ from transformers import BertForPreTraining
 
 from reasonlib import nn
 from reasonlib.nn import decoding
+from reasonlib.training.masked_words import UNSCORED, mask_tokens
 from reasonlib.transformer.data.datasets import texts
-from reasonlib.transformer.data.masking import IGNORED, mask_tokens
-from reasonlib.transformer.data.pairs import Pairs, pack, story_vocabulary
+from reasonlib.transformer.data.pairs import SPECIALS, Pairs, pack, story_vocabulary
 from reasonlib.transformer.data.simulator import simulate
 from reasonlib.transformer.experiments.tasks import encode
 from reasonlib.transformer.models.bert import Bert, BertConfig
@@ -74,7 +74,7 @@ def pretraining():
     words = story_vocabulary()
     stories = texts(0, stories=BATCH)
     pairs = pack([(story[0], story[1]) for story in stories], words)
-    seen, labels = mask_tokens(pairs.tokens, words=len(words), generator=generator)
+    seen, labels = mask_tokens(pairs.tokens, words=len(words), first=len(SPECIALS), generator=generator)
     follows = torch.randint(2, (BATCH,), generator=generator)
     shown = Pairs(seen, pairs.segments)
     mine = Bert(BertConfig(vocabulary=len(words)))
@@ -94,7 +94,7 @@ def pretraining():
     def our_loss():
         output = mine(shown)
         hidden = functional.cross_entropy(
-            output.mlm_logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED
+            output.mlm_logits.flatten(0, 1), labels.flatten(), ignore_index=UNSCORED
         )
         return hidden + functional.cross_entropy(output.nsp_logits, follows)
 

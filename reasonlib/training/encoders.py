@@ -1,5 +1,6 @@
 """Encoders of `transformers`: a small one with random weights, and any pre-trained one."""
 
+import copy
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from reasonlib import training
 from reasonlib.errors import UserError
 from reasonlib.nn.positions import sinusoidal_positions
 
-__all__ = ["EncoderConfig", "load_pretrained", "small_encoder"]
+__all__ = ["EncoderConfig", "load_pretrained", "save_small_encoder", "small_encoder"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +79,15 @@ def small_encoder(config: EncoderConfig, words: int, *, seed: int = 0, masked: b
     with torch.no_grad():  # learned from here on; from random ones a small encoder finds its neighbours late
         table.copy_(0.1 * sinusoidal_positions(*table.shape))
     return model
+
+
+def save_small_encoder(model: Any, tokenizer: Any, folder: Path) -> None:
+    """Write what a small encoder with the head for masked words has learned, without the head.
+
+    The folder, in half precision and with the tokenizer, is one that `load_pretrained` reads.
+    """
+    copy.deepcopy(model.albert).half().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
 
 
 def load_pretrained(name: str | Path, *, pooler: bool = False) -> tuple[Any, Any]:

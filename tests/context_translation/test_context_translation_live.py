@@ -65,9 +65,8 @@ def test_the_page_counts_what_the_library_counts(javascript, count):
     assert theirs == {name: attention_pairs(name, **sizes) for name in SYSTEMS}
 
 
-def test_the_figures_are_small_and_say_what_they_show():
+def test_the_figures_say_what_they_show():
     for figure, name in ((live.translating(), "rr-translating"), (live.counting(), "rr-counting")):
-        assert len(figure.html.encode()) < 1_000_000
         assert figure.alt and name in figure.html
 
 

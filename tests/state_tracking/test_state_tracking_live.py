@@ -73,9 +73,8 @@ def test_a_span_is_the_best_pair_of_tokens(javascript):
         assert theirs == said.best_spans()[0, 0].tolist()
 
 
-def test_the_figure_is_small_and_says_what_it_shows():
+def test_the_figure_says_what_it_shows():
     figure = live.tracking()
-    assert len(figure.html.encode()) < 1_000_000
     assert "taxi-destination" in figure.alt and "rr-tracking" in figure.html
     with pytest.raises(ValueError, match="at least one dialogue"):
         live.tracking(dialogues=[])

@@ -26,7 +26,6 @@ from reasonlib.state_tracking.models.pretrain import dialogue_tokenizer
 from reasonlib.state_tracking.models.span import OPEN, SpanTracker, find_span, span_batch, span_loss
 from reasonlib.state_tracking.models.tracker import PairwiseTracker, Tracker, tracker_loss
 from reasonlib.training.encoders import EncoderConfig, small_encoder
-from reasonlib.training.masked_words import mask_words
 
 DIALOGUES = simulate(6, seed=1)
 EMPTY = Candidates((("none", "dontcare"),) * 30)
@@ -368,16 +367,6 @@ def test_copied_words_are_probabilities_and_can_be_words_of_the_dialogue_alone(t
     absent = torch.ones(len(tokenizer), dtype=torch.bool)
     absent[batch.tokens[chosen.nonzero()[0, 0]]] = False
     assert copied[absent].max() < 1e-6
-
-
-def test_masked_words_follow_the_rule():
-    tokens = torch.randint(6, 50, (40, 60))
-    tokens[:, 0] = 2
-    read, asked = mask_words(tokens, words=50, share=0.3, generator=torch.Generator().manual_seed(0))
-    chosen = asked != UNSCORED
-    assert not chosen[:, 0].any() and 0.25 < chosen.float().mean() < 0.35
-    assert torch.equal(read[~chosen], tokens[~chosen]) and torch.equal(asked[chosen], tokens[chosen])
-    assert 0.75 < (read[chosen] == 4).float().mean() < 0.85
 
 
 # -- learning

@@ -12,7 +12,6 @@ from reasonlib import training
 from reasonlib.story_qa.data.example import TASKS, Example
 from reasonlib.story_qa.data.masking import (
     MaskedBatch,
-    mask_tokens,
     next_sentence_pairs,
     tell_with_answers,
     word_tokenizer,
@@ -28,6 +27,7 @@ from reasonlib.story_qa.experiments.pretrain import (
 )
 from reasonlib.story_qa.models.bert import load_encoder
 from reasonlib.training import recipes
+from reasonlib.training.masked_words import mask_tokens
 
 # Words
 
@@ -138,53 +138,6 @@ def test_one_story_has_no_other():
         next_sentence_pairs([only], random.Random(0))
 
 
-# Hidden words
-
-RULE = {"specials": 5, "mask": 4, "words": 100}
-
-
-def test_fifteen_per_cent_are_asked_and_hidden_by_80_10_10():
-    tokens = torch.randint(0, 100, (400, 500), generator=torch.Generator().manual_seed(0))
-    hidden, labels = mask_tokens(tokens, **RULE, generator=torch.Generator().manual_seed(1))
-    marks, selected = tokens < 5, labels != -100
-    assert not (selected & marks).any() and torch.equal(hidden[~selected], tokens[~selected])
-    assert torch.equal(labels[selected], tokens[selected])
-    words = int((~marks).sum())
-    assert selected.sum() / words == pytest.approx(0.15, abs=0.005)
-    masked = selected & (hidden == 4)
-    kept = selected & (hidden == tokens)
-    other = selected & ~masked & ~kept
-    share = {name: float(part.sum() / selected.sum()) for name, part in
-             (("masked", masked), ("kept", kept), ("other", other))}  # fmt: skip
-    assert share["masked"] == pytest.approx(0.8, abs=0.01)
-    assert share["kept"] == pytest.approx(0.1 + 0.1 / 95, abs=0.01)  # a random word may be the word itself
-    assert share["other"] == pytest.approx(0.1 - 0.1 / 95, abs=0.01)
-    drawn = hidden[other]
-    assert drawn.min() >= 5 and drawn.max() == 99 and len(drawn.unique()) == 95  # never a mark, any word
-
-
-def test_the_share_is_what_was_asked_for():
-    tokens = torch.full((200, 200), 7)
-    for share in (0.05, 0.5):
-        labels = mask_tokens(tokens, **RULE, share=share, generator=torch.Generator().manual_seed(0))[1]
-        assert (labels != -100).float().mean().item() == pytest.approx(share, abs=0.01)
-
-
-@pytest.mark.parametrize("share", [0.0, 1.0, -0.2])
-def test_a_share_is_between_none_and_all(share):
-    with pytest.raises(ValueError, match=f"share must be between 0 and 1, got {share}"):
-        mask_tokens(torch.ones(1, 1), **RULE, share=share)
-
-
-def test_the_same_generator_hides_the_same_words():
-    tokens = torch.arange(100).reshape(2, 50)
-    first, second = (
-        mask_tokens(tokens, **RULE, generator=torch.Generator().manual_seed(2)) for _ in range(2)
-    )
-    assert torch.equal(first[0], second[0]) and torch.equal(first[1], second[1])
-    assert torch.equal(tokens, torch.arange(100).reshape(2, 50))  # the tokens themselves stay
-
-
 # Training
 
 SIZE = EncoderSize(layers=1, heads=2, width=32)
@@ -215,9 +168,7 @@ def losses(model):
         for first, second, continues in parts:
             pair = tokens.pair(first, second)
             ids = torch.tensor([pair.tokens])
-            hidden, labels = mask_tokens(
-                ids, specials=5, mask=4, words=len(TOKENIZER), share=0.3, generator=generator
-            )
+            hidden, labels = mask_tokens(ids, words=len(TOKENIZER), first=5, share=0.3, generator=generator)
             output = model(input_ids=hidden, token_type_ids=torch.tensor([pair.segments]))
             words.append(functional.cross_entropy(output.prediction_logits[0], labels[0], reduction="none"))
             pairs.append(

@@ -5,10 +5,10 @@ import random
 import pytest
 import torch
 from transformers import BertConfig as TheirConfig
-from transformers import BertForPreTraining, DataCollatorForLanguageModeling, PreTrainedTokenizerFast
+from transformers import BertForPreTraining
 
 from reasonlib.errors import UserError
-from reasonlib.transformer.data.masking import IGNORED, mask_tokens, next_sentence_pairs
+from reasonlib.transformer.data.masking import next_sentence_pairs
 from reasonlib.transformer.data.pairs import (
     MASK,
     cloze_pairs,
@@ -96,48 +96,6 @@ def test_half_of_the_statements_are_true_and_the_false_ones_are_false():
 
 
 # Hidden words and next sentences
-
-
-def test_words_are_hidden_as_transformers_does_it():
-    tokens = torch.randint(5, len(VOCABULARY), (400, 100), generator=torch.Generator().manual_seed(0))
-    tokens[:, 0], tokens[:, -1] = 2, 0
-    generator = torch.Generator().manual_seed(1)
-    seen, labels = mask_tokens(tokens, words=len(VOCABULARY), generator=generator)
-
-    from tokenizers import Tokenizer, models
-
-    ids = {token: number for number, token in enumerate(VOCABULARY.tokens)}
-    marks = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=Tokenizer(models.WordLevel(ids, unk_token="[UNK]")),
-        **{f"{name}_token": mark for name, mark in marks.items()},
-    )
-    collator = DataCollatorForLanguageModeling(tokenizer, mlm=True, mlm_probability=0.15, seed=1)
-    theirs = collator([{"input_ids": row} for row in tokens.tolist()])
-
-    def shares(seen, labels):
-        selected = labels != IGNORED
-        assert torch.equal(labels[selected], tokens[selected])
-        assert torch.equal(seen[~selected], tokens[~selected])
-        assert not selected[:, 0].any() and not selected[:, -1].any()
-        kept = (seen == labels)[selected].float().mean()
-        return [
-            float(selected[:, 1:-1].float().mean()),
-            float((seen[selected] == MASK).float().mean()),
-            float(kept),
-        ]
-
-    ours, expected = shares(seen, labels), shares(theirs["input_ids"], theirs["labels"])
-    assert ours == pytest.approx(expected, abs=0.02)
-    assert ours == pytest.approx([0.15, 0.8, 0.1], abs=0.02)
-    everything, _ = mask_tokens(
-        tokens, words=len(VOCABULARY), rule=(1.0, 0.0, 0.0), share=0.5, generator=generator
-    )
-    assert bool(((everything == tokens) | (everything == MASK)).all())
-    with pytest.raises(ValueError, match="rule must be three shares that sum to 1"):
-        mask_tokens(tokens, words=9, rule=(0.8, 0.1, 0.2))
-    with pytest.raises(ValueError, match="share must be above 0 and below 1, got 1"):
-        mask_tokens(tokens, words=9, share=1)
 
 
 def test_half_of_the_second_parts_are_exchanged():

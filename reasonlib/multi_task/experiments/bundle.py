@@ -10,17 +10,11 @@ from reasonlib.multi_task.data.simulator import pretraining_texts
 from reasonlib.multi_task.experiments.joint import joined, load_family, measure_all, train_joint
 from reasonlib.multi_task.experiments.train import recipe_of
 from reasonlib.multi_task.models.encoder import BUNDLED
-from reasonlib.multi_task.models.pretrain import (
-    PretrainingConfig,
-    masked_accuracy,
-    pretrain,
-    save_encoder,
-    world_tokenizer,
-)
+from reasonlib.multi_task.models.pretrain import PretrainingConfig, masked_accuracy, pretrain, world_tokenizer
 from reasonlib.multi_task.models.pretrained import WEIGHTS, save_system
 from reasonlib.tracking.experiment import Measured, Trial
 from reasonlib.tracking.trials import measured
-from reasonlib.training.encoders import EncoderConfig, small_encoder
+from reasonlib.training.encoders import EncoderConfig, save_small_encoder, small_encoder
 
 __all__ = ["make_encoder", "make_system"]
 
@@ -39,7 +33,7 @@ def make_encoder(trial: Trial) -> Measured:
         **trial.options,
     )
     if trial.scale == "paper" and history.stopped == "finished":
-        save_encoder(model, tokenizer, BUNDLED)
+        save_small_encoder(model, tokenizer, BUNDLED)
     accuracy = masked_accuracy(model, tokenizer, pretraining_texts(400, seed=12))
     return measured(history, {"masked_accuracy": accuracy}, curve=("epoch", "loss"))
 

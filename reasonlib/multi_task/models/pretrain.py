@@ -8,7 +8,6 @@ Axes: B texts, T tokens.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 import torch
@@ -24,7 +23,7 @@ from reasonlib.multi_task.data.simulator import Text
 from reasonlib.multi_task.data.world import words
 from reasonlib.multi_task.models.encoder import SharedEncoder
 from reasonlib.training.batching import LengthBuckets
-from reasonlib.training.masked_words import UNSCORED, mask_words, word_tokenizer
+from reasonlib.training.masked_words import UNSCORED, mask_tokens, word_tokenizer
 
 __all__ = [
     "MaskedBatch",
@@ -32,7 +31,6 @@ __all__ = [
     "PretrainingModel",
     "masked_accuracy",
     "pretrain",
-    "save_encoder",
     "world_tokenizer",
 ]
 
@@ -154,7 +152,7 @@ def pretrain(
         generator = torch.Generator().manual_seed(1_000_003 * seed + epoch)
         for items in buckets.plan(epoch):
             batch = collate([encoded[item] for item in items], "text", padding=padding)
-            read, words = mask_words(
+            read, words = mask_tokens(
                 batch.tokens, words=len(tokenizer), share=config.share, generator=generator
             )
             yield MaskedBatch(read, words, batch.segments, batch.mask, batch.labels.long())
@@ -193,16 +191,8 @@ def masked_accuracy(model: Any, tokenizer: Any, texts: Sequence[Text]) -> float:
     """Return the share of masked words that are predicted right."""
     batch = collate(_encode(texts, tokenizer, 128), "text", padding=tokenizer.pad_token_id)
     generator = torch.Generator().manual_seed(0)
-    read, words = mask_words(batch.tokens, words=len(tokenizer), generator=generator)
+    read, words = mask_tokens(batch.tokens, words=len(tokenizer), generator=generator)
     states = SharedEncoder(model.albert)(read, batch.segments, batch.mask)
     guessed = model.predictions(states).argmax(2)
     scored = words != UNSCORED
     return float((guessed == words)[scored].float().mean())
-
-
-def save_encoder(model: Any, tokenizer: Any, folder: Path) -> None:
-    """Write the encoder in half precision, with its tokenizer, as a folder that `load_encoder` reads."""
-    import copy
-
-    copy.deepcopy(model.albert).half().save_pretrained(folder)
-    tokenizer.save_pretrained(folder)

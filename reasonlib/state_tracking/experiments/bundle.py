@@ -12,19 +12,14 @@ from reasonlib.state_tracking.data.encoding import TurnTokens
 from reasonlib.state_tracking.data.simulator import simulate
 from reasonlib.state_tracking.experiments.train import fit_tracker
 from reasonlib.state_tracking.models.encoder import BUNDLED
-from reasonlib.state_tracking.models.pretrain import (
-    PretrainingConfig,
-    dialogue_tokenizer,
-    pretrain,
-    save_encoder,
-)
+from reasonlib.state_tracking.models.pretrain import PretrainingConfig, dialogue_tokenizer, pretrain
 from reasonlib.state_tracking.models.pretrained import save_tracker
 from reasonlib.state_tracking.models.span import SpanTracker
 from reasonlib.tracking.experiment import Measured, Trial
 from reasonlib.tracking.trials import measured
 from reasonlib.training.batching import mask_of, pad
-from reasonlib.training.encoders import EncoderConfig, small_encoder
-from reasonlib.training.masked_words import UNSCORED, mask_words
+from reasonlib.training.encoders import EncoderConfig, save_small_encoder, small_encoder
+from reasonlib.training.masked_words import UNSCORED, mask_tokens
 
 __all__ = ["make_encoder", "make_tracker", "masked_accuracy"]
 
@@ -42,7 +37,7 @@ def make_encoder(trial: Trial) -> Measured:
         **trial.options,
     )
     if trial.scale == "paper" and history.stopped == "finished":
-        save_encoder(model, tokenizer, BUNDLED)
+        save_small_encoder(model, tokenizer, BUNDLED)
     losses = [row["loss"] for row in history]  # none if the budget ended before the first pass
     accuracy = masked_accuracy(model, tokenizer)
     return measured(history, {"masked_accuracy": accuracy}, details={"loss": losses})
@@ -57,7 +52,7 @@ def masked_accuracy(model: torch.nn.Module, tokenizer: object, *, dialogues: int
         for dialogue in simulate(dialogues, seed=12)
     ]
     generator = torch.Generator().manual_seed(0)
-    read, labels = mask_words(pad(texts), words=len(tokenizer), generator=generator)  # type: ignore[arg-type]
+    read, labels = mask_tokens(pad(texts), words=len(tokenizer), generator=generator)  # type: ignore[arg-type]
     mask = mask_of([len(text) for text in texts])
     guessed = model(input_ids=read, attention_mask=mask.long()).logits.argmax(2)
     chosen = labels != UNSCORED

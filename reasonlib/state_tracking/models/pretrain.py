@@ -9,7 +9,6 @@ Axes: B dialogues, T tokens.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -25,9 +24,9 @@ from reasonlib.state_tracking.data.example import Dialogue
 from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
 from reasonlib.training import RunOptions
 from reasonlib.training.batching import mask_of, pad
-from reasonlib.training.masked_words import UNSCORED, mask_words, word_tokenizer
+from reasonlib.training.masked_words import UNSCORED, mask_tokens, word_tokenizer
 
-__all__ = ["MaskedBatch", "PretrainingConfig", "dialogue_tokenizer", "pretrain", "save_encoder"]
+__all__ = ["MaskedBatch", "PretrainingConfig", "dialogue_tokenizer", "pretrain"]
 
 _EPOCHS = 20  # parts of a pre-training; its loss is noted after each
 
@@ -122,7 +121,7 @@ def pretrain(
             early = epoch < config.first * epochs
             size = config.window if early else int(draw.choice(config.windows))
             whole, positions, mask = _windows(texts, size, max(1, config.tokens // size), draw)
-            read, labels = mask_words(whole, words=len(tokenizer), share=config.share, generator=generator)
+            read, labels = mask_tokens(whole, words=len(tokenizer), share=config.share, generator=generator)
             yield MaskedBatch(read, labels, mask, positions)
 
     def loss(model: Any, batch: MaskedBatch) -> Tensor:
@@ -150,11 +149,3 @@ def pretrain(
         steps_per_epoch=each,
         **options,
     )
-
-
-def save_encoder(model: Any, tokenizer: Any, folder: Path) -> None:
-    """Write the encoder in half precision, with its tokenizer, as a folder that `load_encoder` reads."""
-    import copy
-
-    copy.deepcopy(model.albert).half().save_pretrained(folder)
-    tokenizer.save_pretrained(folder)

@@ -20,13 +20,10 @@ from torch import Tensor
 from reasonlib.story_qa.data.example import Example
 from reasonlib.story_qa.data.tokens import PairBatch
 
-__all__ = ["MaskedBatch", "mask_tokens", "next_sentence_pairs", "tell_with_answers", "word_tokenizer"]
+__all__ = ["MaskedBatch", "next_sentence_pairs", "tell_with_answers", "word_tokenizer"]
 
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-
-
-UNSCORED = -100  # label of a token whose word is not asked for
 
 
 def word_tokenizer(sentences: Sequence[str]) -> Any:
@@ -145,58 +142,3 @@ class MaskedBatch(NamedTuple):
     def to(self, device: torch.device | str) -> "MaskedBatch":
         """Move every tensor to a device."""
         return MaskedBatch(self.pairs.to(device), self.words.to(device), self.continues.to(device))
-
-
-def mask_tokens(
-    tokens: Int[Tensor, "B T"],
-    *,
-    specials: int,
-    mask: int,
-    words: int,
-    share: float = 0.15,
-    generator: torch.Generator | None = None,
-) -> tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]:
-    """Hide words by the 80/10/10 rule of the source.
-
-    Of all words, `share` are asked for; of those, 80 % are replaced by [MASK], 10 % by a random word, and
-    10 % stay as they are, so that the encoder must keep a picture of every word it sees.
-
-    Parameters
-    ----------
-    tokens
-        Ids; those below `specials` are marks and padding and are never hidden.
-    specials
-        Number of marks; words have the ids from there on.
-    mask, words
-        Id of [MASK], and V.
-    share
-        Probability that a word is asked for.
-    generator
-        Source of the random draws.
-
-    Returns
-    -------
-    hidden, labels : (B, T)
-        What the encoder reads, and what it must say (-100 where it is not asked).
-
-    Raises
-    ------
-    ValueError
-        If `share` is not between 0 and 1.
-    """
-    if not 0 < share < 1:
-        raise ValueError(f"share must be between 0 and 1, got {share}")
-    # excerpt: mask tokens
-    selected = (  # 15 % of the words; ids below specials are no words
-        torch.rand(tokens.shape, generator=generator) < share
-    ) & (tokens >= specials)
-    fate = torch.rand(tokens.shape, generator=generator)
-    other = torch.randint(specials, words, tokens.shape, generator=generator)
-    hidden = torch.where(  # 80 %: [MASK]
-        selected & (fate < 0.8), torch.full_like(tokens, mask), tokens
-    )
-    hidden = torch.where(  # 10 %: a random word; the other 10 % stay
-        selected & (fate >= 0.8) & (fate < 0.9), other, hidden
-    )
-    return hidden, torch.where(selected, tokens, torch.full_like(tokens, UNSCORED))
-    # end excerpt

@@ -25,10 +25,11 @@ from torch.nn import functional
 from reasonlib import training
 from reasonlib.arguments import check_at_least
 from reasonlib.story_qa.data.example import Example
-from reasonlib.story_qa.data.masking import SPECIALS, UNSCORED, MaskedBatch, mask_tokens, next_sentence_pairs
+from reasonlib.story_qa.data.masking import SPECIALS, MaskedBatch, next_sentence_pairs
 from reasonlib.story_qa.data.tokens import StoryTokens, stack
 from reasonlib.training import RunOptions
 from reasonlib.training.batching import LengthBuckets
+from reasonlib.training.masked_words import UNSCORED, mask_tokens
 
 __all__ = ["EncoderSize", "PretrainingRecipe", "new_model", "pretrain", "save_encoder"]
 
@@ -156,9 +157,9 @@ def _mask_round(
         batch = stack([pairs[item] for item in items], tokenizer.pad_token_id)
         hidden, labels = mask_tokens(
             batch.tokens,
-            specials=len(SPECIALS),
-            mask=tokenizer.mask_token_id,
             words=len(tokenizer),
+            first=len(SPECIALS),
+            mask=tokenizer.mask_token_id,
             share=recipe.share,
             generator=generator,
         )

@@ -7,75 +7,12 @@ import random
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from reasonlib.transformer.data.pairs import MASK, SPECIALS, Pairs
+from reasonlib.transformer.data.pairs import Pairs
 
-__all__ = ["IGNORED", "MaskedBatch", "mask_tokens", "next_sentence_pairs"]
-
-
-IGNORED = -100
-"""Label of a token whose word is not asked for."""
-
-
-def mask_tokens(
-    tokens: Int[Tensor, "B T"],
-    *,
-    words: int,
-    share: float = 0.15,
-    rule: tuple[float, float, float] = (0.8, 0.1, 0.1),
-    generator: torch.Generator | None = None,
-) -> tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]:
-    """Hide words by the 80/10/10 rule (section 3.1, task 1, and appendix A.1).
-
-    Of all words, `share` are asked for. Of those, a part of `rule` each becomes [MASK], becomes a random
-    word, and stays as it is: whatever word the encoder sees, it may be asked whether it is the right one.
-
-    Parameters
-    ----------
-    tokens
-        Ids; the five marks are never hidden.
-    words
-        V.
-    share
-        Probability that a word is asked for.
-    rule
-        Shares of [MASK], of random words and of words that stay; they sum to one.
-    generator
-        Source of the random draws.
-
-    Returns
-    -------
-    seen, labels : (B, T)
-        What the encoder reads, and what it must say: `IGNORED` where nothing is asked.
-    """
-    if not 0 < share < 1:
-        raise ValueError(f"share must be above 0 and below 1, got {share}")
-    if len(rule) != 3 or min(rule) < 0 or abs(sum(rule) - 1) > 1e-9:
-        raise ValueError(f"rule must be three shares that sum to 1, got {rule}")
-    # excerpt: masking
-    first = len(SPECIALS)  # ids below are special tokens, never hidden
-    selected = (
-        torch.rand(tokens.shape, generator=generator) < share  # 15 in 100
-    ) & (tokens >= first)
-    fate = torch.rand(tokens.shape, generator=generator)  # what becomes of each
-    other = torch.randint(first, words, tokens.shape, generator=generator)
-    # eight in ten become [MASK]
-    seen = torch.where(
-        selected & (fate < rule[0]),
-        torch.full_like(tokens, MASK),
-        tokens,
-    )
-    # one in ten becomes another word; the rest stay
-    seen = torch.where(
-        selected & (fate >= rule[0]) & (fate < rule[0] + rule[1]),
-        other,
-        seen,
-    )
-    # end excerpt
-    return seen, torch.where(selected, tokens, torch.full_like(tokens, IGNORED))
+__all__ = ["MaskedBatch", "next_sentence_pairs"]
 
 
 def next_sentence_pairs(
@@ -126,7 +63,7 @@ class MaskedBatch(NamedTuple):
     pairs
         With words hidden.
     labels : (B, T)
-        The hidden words; `IGNORED` where nothing is asked.
+        The hidden words; -100 where nothing is asked.
     follows : (B,)
         0 where the second part continues the first, 1 where it does not.
     """

@@ -16,10 +16,19 @@ from reasonlib import training
 from reasonlib.arguments import check_at_least
 from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
 from reasonlib.training import RunOptions
+from reasonlib.training.masked_words import UNSCORED, mask_tokens
 from reasonlib.training.vocabulary import Vocabulary
 from reasonlib.transformer.data.datasets import DATA, labelled_stories, texts
-from reasonlib.transformer.data.masking import IGNORED, MaskedBatch, mask_tokens, next_sentence_pairs
-from reasonlib.transformer.data.pairs import MASK, Pairs, cloze_pairs, pack, statement_pairs, story_vocabulary
+from reasonlib.transformer.data.masking import MaskedBatch, next_sentence_pairs
+from reasonlib.transformer.data.pairs import (
+    MASK,
+    SPECIALS,
+    Pairs,
+    cloze_pairs,
+    pack,
+    statement_pairs,
+    story_vocabulary,
+)
 from reasonlib.transformer.data.stories import make_statements
 from reasonlib.transformer.experiments.finetune import TUNED_AT, fine_tune, pair_accuracy
 from reasonlib.transformer.models.bert import Bert, BertConfig, Classifier, Cloze
@@ -121,6 +130,8 @@ def _mask_round(
         seen, labels = mask_tokens(
             batch.tokens,
             words=len(vocabulary),
+            first=len(SPECIALS),
+            mask=MASK,
             share=recipe.share,
             rule=recipe.rule,
             generator=generator,
@@ -133,7 +144,7 @@ def _loss(recipe: PretrainingRecipe, model: Bert, batch: MaskedBatch) -> Tensor:
     total = torch.zeros(())
     encoded = model.encode(batch.pairs)
     if recipe.masked:
-        selected = batch.labels != IGNORED
+        selected = batch.labels != UNSCORED
         logits = model.guesses(encoded.output[selected])  # (words selected, V)
         targets = batch.labels[selected]
         total = total + functional.cross_entropy(logits, targets, reduction="sum") / max(1, len(targets))
@@ -179,7 +190,14 @@ def masked_accuracy(
     parts = next_sentence_pairs(texts, random.Random(f"{seed}:measured"))
     pairs = pack([(a, b) for a, b, _ in parts], vocabulary)
     generator = torch.Generator().manual_seed(seed)
-    seen, labels = mask_tokens(pairs.tokens, words=len(vocabulary), rule=(1.0, 0.0, 0.0), generator=generator)
+    seen, labels = mask_tokens(
+        pairs.tokens,
+        words=len(vocabulary),
+        first=len(SPECIALS),
+        mask=MASK,
+        rule=(1.0, 0.0, 0.0),
+        generator=generator,
+    )
     if places is not None:
         chosen = torch.tensor(
             [
@@ -190,10 +208,10 @@ def masked_accuracy(
                 for words in (vocabulary.decode(row) for row in pairs.tokens.tolist())
             ]
         )
-        labels = torch.where(chosen, pairs.tokens, torch.full_like(labels, IGNORED))
+        labels = torch.where(chosen, pairs.tokens, torch.full_like(labels, UNSCORED))
         seen = torch.where(chosen, torch.full_like(seen, MASK), pairs.tokens)
     output = model(Pairs(seen, pairs.segments))
-    selected = labels != IGNORED
+    selected = labels != UNSCORED
     right = output.mlm_logits.argmax(-1)[selected] == labels[selected]
     follows = torch.tensor([0 if continues else 1 for *_, continues in parts])
     correct_order = output.nsp_logits.argmax(-1) == follows

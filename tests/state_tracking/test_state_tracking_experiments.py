@@ -268,7 +268,7 @@ def test_the_results_page_sets_trackers_beside_the_state_of_the_turn_before():
     longer = figures.after_long_training()
     assert longer.shape[1] == 3 and "accuracy on stated values" in longer.index
     new = figures.on_new_names()
-    assert list(new.loc["runs"]) == ["3", "3"] and "accuracy on accepted offers" in new.index
+    assert all(int(runs) >= 3 for runs in new.loc["runs"]) and "accuracy on accepted offers" in new.index
     variants = figures.variants()
     assert {"DS-merge", "DS-split"} <= set(variants.index) and "±" in variants.loc["DS-merge"].iloc[0]
 

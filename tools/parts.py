@@ -219,7 +219,7 @@ def results_page(name: str) -> str:
         lines += section(heading(kind, locator), members)
     if goals:
         lines += [
-            "## Goals of this book",
+            "### Goals of this book",
             "",
             "This book also has goals of its own. The source makes no such claims.",
             "",
@@ -230,7 +230,7 @@ def results_page(name: str) -> str:
 
 def section(title: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """One table, figure or section of the source: what was published, what we measured, and how to again."""
-    return [f"## {title}", "", *raw(board(rows, title)), *rerun_commands(rows)]
+    return [f"### {title}", "", *raw(board(rows, title)), *rerun_commands(rows)]
 
 
 def rerun_commands(rows: Iterable[Mapping[str, Any]]) -> list[str]:

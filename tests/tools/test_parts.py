@@ -65,7 +65,7 @@ def test_goals_stand_in_a_table_of_their_own(monkeypatch):
     goal = claim | {"goal": True, "id": "a/goal"}
     monkeypatch.setattr(parts, "claim_rows", lambda name: (goal, claim))
     text = parts.results_page("a")
-    first, second = text.split("## Goals of this book")
+    first, second = text.split("### Goals of this book")
     assert 'data-claim="a/claim"' in first and 'data-claim="a/goal"' not in first
     assert 'data-claim="a/goal"' in second
     assert first.startswith("1 claim:")

@@ -117,8 +117,31 @@ def test_alignment_warms_up_in_the_first_phase_that_asks_anything(monkeypatch, t
         train=20, valid=4, test=4, kinds=("presence", "colour"), curriculum=3.0, taught=taught
     )
     trial = SimpleNamespace(stage=lambda name: SimpleNamespace(options={}))
-    train_in_phases(None, parts, Recipe(alignment="cka-linear", warmup_steps=3), trial)
+    train_in_phases(lambda start: None, parts, Recipe(alignment="cka-linear", warmup_steps=3), trial)
     assert warmed == steps
+
+
+@pytest.mark.parametrize(("learned_at", "starts"), [(0, 1), (1, 2), (2, 3), (9, 3)])
+def test_the_first_phase_starts_again_until_its_kinds_are_learned(monkeypatch, learned_at, starts):
+    trained = []
+
+    def train(start, train_set, recipe, **options):
+        trained.append(start)
+        row = {"step": 5, "accuracy.subtitle.wish": 1.0 if start >= learned_at else 0.2}
+        return History(rows=[row], steps_done=5, steps_planned=5)
+
+    monkeypatch.setattr(training_module, "train_answerer", train)
+    _, parts = load_questions(
+        train=20, valid=4, test=4, kinds=("wish",), curriculum=3.0, taught=("subtitle",)
+    )
+    folders = []
+    trial = SimpleNamespace(stage=lambda name: folders.append(name) or SimpleNamespace(options={}))
+    recipe = Recipe(starts=3, batch_size=100)
+    model, history = train_in_phases(lambda start: start, parts, recipe, trial)
+    others = len(PHASES) - 1
+    assert model == starts - 1 and trained == [*range(starts), *[model] * others]
+    assert len(set(folders)) == len(folders) == len(history) == starts + others
+    assert history[-1]["step"] == history.steps_done == 5 * len(folders)
 
 
 def test_phases_join_to_one_history():

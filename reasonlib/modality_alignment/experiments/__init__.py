@@ -86,7 +86,9 @@ ABC: Mapping[str, Any] = {
     "curriculum": 24.0,
 }  # fmt: skip
 VIDEO_ALONE: Mapping[str, Any] = {**ABC, "streams": ["regions"], "taught": ["video", "text"]}
-SUBTITLE_ALONE: Mapping[str, Any] = {**ABC, "streams": ["subtitle"], "taught": ["subtitle", "text"]}
+SUBTITLE_ALONE: Mapping[str, Any] = {
+    **ABC, "streams": ["subtitle"], "taught": ["subtitle", "text"], "starts": 3,
+}  # fmt: skip
 QUESTION_ALONE: Mapping[str, Any] = {**ABC, "streams": ["question"], "taught": ["text"]}
 """A baseline learns from the questions that it can answer; on all others it is tested only."""
 STAGE: Mapping[str, Any] = {

@@ -6,7 +6,7 @@
                                       alignment alone in the warm-up                CKA, retrieval
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
@@ -68,11 +68,12 @@ class Recipe:
     temporal: float = 0.5  # weight of the moment's loss in STAGE
     spatial: float = 0.1  # weight of the regions' loss in STAGE
     restore_best: bool = True
+    starts: int = 1  # of the first phase at most, each with fresh weights, until its kinds are learned
 
     def __post_init__(self) -> None:
         check_choice("alignment", self.alignment, ALIGNMENTS)
         check_at_least(self, 2, "samples")
-        check_at_least(self, 1, "epochs", "batch_size")
+        check_at_least(self, 1, "epochs", "batch_size", "starts")
         check_at_least(self, 0, "warmup_steps")
 
 
@@ -195,14 +196,14 @@ def steps_of(parts: Mapping[str, QuestionSet], recipe: Recipe) -> int:
 
 
 def train_in_phases(
-    model: System, parts: Mapping[str, QuestionSet], recipe: Recipe, trial: Trial
-) -> training.History:
-    """Train a system in place through `PHASES`; the alignment warms up in the first that asks anything.
+    fresh: Callable[[int], System], parts: Mapping[str, QuestionSet], recipe: Recipe, trial: Trial
+) -> tuple[System, training.History]:
+    """Train a system through `PHASES`; the alignment warms up in the first that asks anything.
 
     Parameters
     ----------
-    model
-        With its first weights.
+    fresh
+        Returns the system with first weights drawn for a start, counted from 0.
     parts
         With a part for each phase that asks anything, see `load_questions`.
     recipe
@@ -212,26 +213,43 @@ def train_in_phases(
 
     Returns
     -------
-    History
-        The rows of all phases in one, steps counted on. Out of its minutes, the rest is not begun.
+    tuple[System, History]
+        The system, and the rows of all phases and starts in one, steps counted on. Out of its minutes, the
+        rest is not begun.
     """
     joined = training.History(steps_planned=steps_of(parts, recipe), epochs_planned=len(PHASES))
-    for number, phase in enumerate(PHASES):
-        name = f"phase-{number}"
-        if name not in parts:
-            continue
-        if joined.stopped != "finished":
-            break
-        warmup = 0 if joined.steps_done else recipe.warmup_steps
-        phased = replace(recipe, epochs=1, lr=recipe.lr * phase.lr, warmup_steps=warmup)
+
+    def train_phase(model: System, number: int, folder: str, warmup: int) -> training.History:
+        phased = replace(recipe, epochs=1, lr=recipe.lr * PHASES[number].lr, warmup_steps=warmup)
         history = train_answerer(
-            model, parts[name], phased, valid_set=parts["valid"], **trial.stage(name).options
+            model, parts[f"phase-{number}"], phased, valid_set=parts["valid"], **trial.stage(folder).options
         )
         joined.rows += [{**row, "step": row["step"] + joined.steps_done} for row in history]
         joined.steps_done += history.steps_done
         joined.seconds += history.seconds
         joined.stopped = history.stopped
-    return joined
+        return history
+
+    first, *others = (number for number in range(len(PHASES)) if f"phase-{number}" in parts)
+    for start in range(recipe.starts):
+        model = fresh(start)
+        folder = f"phase-{first}" + (f"-start-{start}" if start else "")
+        history = train_phase(model, first, folder, recipe.warmup_steps)
+        last = joined.stopped != "finished" or start + 1 == recipe.starts
+        if last or _learned(history, parts[f"phase-{first}"]):
+            break
+        joined.steps_planned += history.steps_planned
+    for number in others:
+        if joined.stopped != "finished":
+            break
+        train_phase(model, number, f"phase-{number}", 0)
+    return model, joined
+
+
+def _learned(history: training.History, asked: QuestionSet) -> bool:
+    """Return whether half or more of the valid questions of each kind that was asked are answered right."""
+    kinds = {f"accuracy.{question.needs}.{question.kind}" for question in asked.questions}
+    return all(share >= 0.5 for name, share in history[-1].items() if name in kinds)
 
 
 @torch.no_grad()

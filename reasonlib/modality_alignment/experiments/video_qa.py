@@ -87,11 +87,16 @@ def fit_video_qa(trial: Trial) -> tuple[System | None, Measured, Vocabulary]:
             return None, Measured(metrics=metrics, steps_done=done, steps_planned=planned), vocabulary
         parts = with_captions(parts, vocabulary, captioner)
     features = parts["train"].batch.regions.shape[-1]
-    model: System = build(trial.settings, vocabulary=len(vocabulary), features=features, seed=trial.seed)
-    model.to(trial.device)
+
+    def fresh(start: int) -> System:
+        seed = trial.seed + 1_000 * start
+        model = build(trial.settings, vocabulary=len(vocabulary), features=features, seed=seed)
+        return model.to(trial.device)
+
     if trial.settings.get("curriculum"):
-        history = train_in_phases(model, parts, recipe, trial)
+        model, history = train_in_phases(fresh, parts, recipe, trial)
     else:
+        model = fresh(0)
         history = train_answerer(model, parts["train"], recipe, valid_set=parts["valid"], **trial.options)
     model.to("cpu")
     measured = measured_on(model, parts["test"], history)

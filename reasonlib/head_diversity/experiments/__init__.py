@@ -55,11 +55,14 @@ TEXT: Mapping[str, Mapping[str, Any]] = {
     },
     "paper": {
         "train": 42068, "valid_size": 3370, "test_size": 3761, "window": 35, "tokens": 4000, "width": 256,
-        "layers": 2, "hidden": 1024, "epochs": 10, "batch": 40, "lr": 1e-3, "dropout": 0.3, "warmup": 1000,
+        "layers": 2, "hidden": 1024, "epochs": 4, "batch": 20, "lr": 3e-3, "dropout": 0.1, "warmup": 500,
         "half": True,
     },
 }  # fmt: skip
-"""Language models: on documents of ten simulated sentences; ``paper`` counts sentences of the treebank."""
+"""Language models: on documents of ten simulated sentences; ``paper`` counts sentences of the treebank.
+
+Its rate, dropout and epochs were chosen by the validation perplexity of a model without controls, seed 100.
+"""
 
 
 _text_experiment = family(

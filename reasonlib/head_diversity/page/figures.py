@@ -262,7 +262,8 @@ def perplexities() -> Picture:
     captions: list[str] = []
     for name, experiment, data in (
         ("ours, simulated text", LANGUAGE_MODEL, "simulated"),
-        ("ours, part of Penn Treebank", TREEBANK, "penn-treebank"),
+        ("ours, an eighth of Penn Treebank", TREEBANK, "penn-treebank"),
+        ("ours, Penn Treebank", LANGUAGE_MODEL, "penn-treebank"),
     ):
         pairs = [(experiment, row) for row in rows]
         ours, origins = results.spreads(pairs, "perplexity", names=ROWS, data=data)

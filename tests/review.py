@@ -111,10 +111,7 @@ NUMBERS: dict[str, tuple[str, tuple[str, ...]]] = {
             f"{FUZZ}::test_damaged_files_end_in_one_line",
         ),
     ),
-    "21": (
-        "an archive without a bound",
-        (f"{REVIEW}::test_an_archive_that_grows_without_bound_is_refused",),
-    ),
+    "21": ("an archive without a bound", (f"{REVIEW}::test_an_archive_that_grows_without_bound_is_refused",)),
     "22": ("claims.yaml accepts .nan", (f"{REVIEW}::test_claims_hold_numbers_that_are_numbers",)),
     "23": ("weak hints", (f"{EDITION}::test_solution_stub_and_mistakes",)),
     "24": (

@@ -10,8 +10,8 @@ for each run, and the verdict in words. The full tables stand on the results pag
 """
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
 
 from matplotlib.figure import Figure
 
@@ -47,20 +47,17 @@ OURS_MARK: dict[str, Any] = {
 def chart(
     topic: str,
     *,
-    table: str | None = None,
-    figure: str | None = None,
-    section: str | None = None,
-    ids: Iterable[str] | None = None,
     names: Mapping[str, str] | None = None,
     unit: str = "accuracy",
     limits: tuple[float, float] | None = None,
     caption: str | None = None,
+    **parts: Unpack[claims.Parts],
 ) -> plotting.Picture:
     """Draw published against measured for some claims of a topic.
 
     Parameters
     ----------
-    topic, table, figure, section, ids
+    topic, **parts
         Which claims, as of `reasonlib.tracking.claims.table`; at most `MOST`.
     names
         What to call a row, from the source's name of it.
@@ -78,7 +75,7 @@ def chart(
     """
     rows = [
         {**row, "label": (names or {}).get(str(row["row"]), row["row"] or row["text"] or row["id"])}
-        for row in claims.table(topic, table=table, figure=figure, section=section, ids=ids)
+        for row in claims.table(topic, **parts)
         if row["published"] is not None or row["ours"] is not None
     ]
     if not rows:

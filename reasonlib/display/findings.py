@@ -8,8 +8,7 @@
 import html
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from reasonlib.display import strip
 from reasonlib.display.claim_line import GLYPHS, GOAL_WORDS, Line, line
@@ -88,16 +87,7 @@ class Findings:
         return "\n".join(blocks)
 
 
-def show(
-    name: str | None = None,
-    *,
-    table: str | None = None,
-    figure: str | None = None,
-    section: str | None = None,
-    ids: Iterable[str] | None = None,
-    caption: str | None = None,
-    folder: Path | str | None = None,
-) -> Findings:
+def show(name: str | None = None, *, caption: str | None = None, **parts: Unpack[claims.Parts]) -> Findings:
     """Return claims of a source with what was measured and the verdicts.
 
     Metrics and rows are named in the topic's own words, ``METRICS`` and ``ROWS`` of its module
@@ -106,21 +96,19 @@ def show(
 
     Parameters
     ----------
-    name, table, figure, section, ids
+    name, **parts
         Which claims, as of `reasonlib.tracking.claims.select`.
     caption
         Instead of the part of the source.
-    folder
-        Of the records; the usual one if None.
 
     Raises
     ------
     UserError
         If nothing fits; lists what there is.
     """
-    chosen = claims.select(name, table=table, figure=figure, section=section, ids=ids, records=folder)
-    rows = tuple(verdict.to_json() for verdict in chosen)
-    title = caption or table or figure or section or f"Claims of {name or 'every topic'}"
+    rows = tuple(claims.table(name, **parts))
+    source = parts.get("table") or parts.get("figure") or parts.get("section")
+    title = caption or source or f"Claims of {name or 'every topic'}"
     return Findings(lines=tuple(map(line, rows)), caption=title, rows=rows)
 
 

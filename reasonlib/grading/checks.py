@@ -201,15 +201,7 @@ class Exercises(tuple[Exercise, ...]):
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """The results of a whole topic.
-
-    Attributes
-    ----------
-    topic
-        Its name.
-    results
-        From the exercise's name to its result.
-    """
+    """The results of a whole topic, by the names of its exercises."""
 
     topic: str
     results: Mapping[str, Result]

@@ -35,15 +35,7 @@ GRACE = 5.0  # seconds for a process to say itself that its time is up
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """Which exercises a notebook holds.
-
-    Attributes
-    ----------
-    topic
-        The topic of the exercises.
-    names
-        What a student writes for each, in the notebook's order.
-    """
+    """The topic of a notebook's exercises, and what a student writes for each, in the notebook's order."""
 
     topic: str
     names: tuple[str, ...]
@@ -51,21 +43,11 @@ class Selection:
 
 @dataclass(frozen=True, kw_only=True)
 class Graded:
-    """The grades of one notebook.
-
-    Attributes
-    ----------
-    notebook
-        The file.
-    report
-        The results of its exercises.
-    failed
-        Cells that raised, as ``code cell 7: NameError: ...``.
-    """
+    """The results of a notebook's exercises, and its cells that raised."""
 
     notebook: Path
     report: checks.Report
-    failed: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()  # such as "code cell 7: NameError: ..."
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON."""

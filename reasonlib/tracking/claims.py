@@ -13,7 +13,7 @@ source's, and `reasonlib.tracking.judging` holds the judging.
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from reasonlib.errors import UserError
 from reasonlib.tracking import judging
@@ -25,6 +25,7 @@ from reasonlib.tracking.verdict import Verdict
 
 __all__ = [
     "Claim",
+    "Parts",
     "Side",
     "Verdict",
     "evidence",
@@ -93,44 +94,43 @@ def _side(measured: Verdict, level: Comparison) -> str:
     return "above the number" if level.estimate > claim.published else "below the number"
 
 
-def table(
-    name: str | None = None,
-    *,
-    table: str | None = None,
-    figure: str | None = None,
-    section: str | None = None,
-    ids: Iterable[str] | None = None,
-    records: Path | str | None = None,
-) -> list[dict[str, Any]]:
-    """Return published against ours, a dict for each claim with the keys of ``reasonlib claims --json``.
+class Parts(TypedDict, total=False):
+    """Which claims, and which records answer them; all of it may be left out.
 
-    The parameters are those of `select`.
-    """
-    chosen = select(name, table=table, figure=figure, section=section, ids=ids, records=records)
-    return [verdict.to_json() for verdict in chosen]
-
-
-def select(
-    name: str | None = None,
-    *,
-    table: str | None = None,
-    figure: str | None = None,
-    section: str | None = None,
-    ids: Iterable[str] | None = None,
-    records: Path | str | None = None,
-) -> list[Verdict]:
-    """Return the verdicts on some claims; corrections are those of their whole tables.
-
-    Parameters
+    Attributes
     ----------
-    name
-        A topic, or an experiment (``topic/word``); every topic if None.
     table, figure, section
         Only the claims of this part of the source.
     ids
         Only these claims, in this order.
     records
         Folder of records; the usual one if None.
+    """
+
+    table: str | None
+    figure: str | None
+    section: str | None
+    ids: Iterable[str] | None
+    records: Path | str | None
+
+
+def table(name: str | None = None, **parts: Unpack[Parts]) -> list[dict[str, Any]]:
+    """Return published against ours, a dict for each claim with the keys of ``reasonlib claims --json``.
+
+    The parameters are those of `select`.
+    """
+    return [verdict.to_json() for verdict in select(name, **parts)]
+
+
+def select(name: str | None = None, **parts: Unpack[Parts]) -> list[Verdict]:
+    """Return the verdicts on some claims; corrections are those of their whole tables.
+
+    Parameters
+    ----------
+    name
+        A topic, or an experiment (``topic/word``); every topic if None.
+    **parts
+        See `Parts`.
 
     Raises
     ------
@@ -139,6 +139,7 @@ def select(
     """
     from reasonlib.tracking.experiment import topics
 
+    ids = parts.get("ids")
     selected = None if ids is None else list(ids)
     topic = None if name is None else name.partition("/")[0]
     everything = [
@@ -147,8 +148,8 @@ def select(
     claims = everything
     if name is not None and "/" in name:
         claims = [claim for claim in claims if name in {side.experiment for side in claim.sides}]
-    for kind, part in zip(PLACES, (table, figure, section), strict=True):
-        if part is None:
+    for kind in PLACES:
+        if (part := parts.get(kind)) is None:
             continue
         locators = list(dict.fromkeys(claim.locator for claim in claims if claim.locator_kind == kind))
         if part not in locators:
@@ -162,7 +163,9 @@ def select(
     if not claims and name is not None and "/" in name:
         raise UserError(f"no claim asks for {name!r}; see: reasonlib claims")
     families = {claim.family for claim in claims}
-    whole = verdicts(records=records, claims=[claim for claim in everything if claim.family in families])
+    whole = verdicts(
+        records=parts.get("records"), claims=[claim for claim in everything if claim.family in families]
+    )
     given = {verdict.claim.id: verdict for verdict in whole}
     return [given[claim.id] for claim in claims]
 

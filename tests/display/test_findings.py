@@ -65,7 +65,7 @@ def test_the_distance_that_an_ordering_names_is_told(relation, said):
 
 
 def test_without_records_there_are_no_numbers(tmp_path):
-    (line,) = shown(OUTLIERS, folder=tmp_path).lines
+    (line,) = shown(OUTLIERS, records=tmp_path).lines
     assert (line.measured, line.origin, line.verdict, line.picture) == ((), "", "not run", "")
     assert line.numbers() == ["–"]
 

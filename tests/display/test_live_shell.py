@@ -157,8 +157,7 @@ def random_state(module, seed=0):
     with torch.no_grad():
         for weight in module.parameters():
             weight.copy_(torch.randn(weight.shape, generator=generator) * 0.5)
-    module.load_state_dict(live.round_weights(module.state_dict()))
-    return module.eval()
+    return live.rounded(module)
 
 
 def rows(*shape, seed=1):

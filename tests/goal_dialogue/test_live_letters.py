@@ -1,7 +1,5 @@
 """Taggers in the page: the same numbers as PyTorch, letter by letter, and played with."""
 
-from copy import deepcopy
-
 import numpy as np
 import pytest
 from browsing import DESKTOP, OUTSIDE, Opened, data_of
@@ -21,9 +19,7 @@ def figure():
 
 
 def rounded(name):
-    tagger = deepcopy(from_pretrained(f"tagger-{name}"))
-    tagger.load_state_dict(live.round_weights(tagger.state_dict()))
-    return tagger
+    return live.rounded(from_pretrained(f"tagger-{name}"))
 
 
 @pytest.mark.parametrize("name", ["letters", "context"])

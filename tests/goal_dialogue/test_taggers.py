@@ -6,8 +6,8 @@ from rows import trial
 
 from reasonlib.errors import UserError
 from reasonlib.goal_dialogue.data import datasets
-from reasonlib.goal_dialogue.experiments.tagger_data import count_sentences
 from reasonlib.goal_dialogue.experiments.taggers import run_taggers
+from reasonlib.goal_dialogue.experiments.train_tagger import tag_accuracy
 from reasonlib.goal_dialogue.models.pretrained import from_pretrained, save_tagger
 from reasonlib.goal_dialogue.models.tagger import (
     TAGS,
@@ -15,8 +15,6 @@ from reasonlib.goal_dialogue.models.tagger import (
     TaggerConfig,
     WordTagger,
     encode_characters,
-    look_up,
-    tag,
 )
 from reasonlib.training.checkpoints import save_weights
 
@@ -62,20 +60,11 @@ def test_files_that_are_no_taggers_are_named(tmp_path):
 def test_the_shipped_taggers_know_what_they_were_taught():
     """Both are right on the entities of their training; on new names only the one that reads sentences is."""
     split = datasets.load("simulated", 5, dialogues=10)
-    types = split.knowledge.types()
 
     def share(name, dialogues, kinds):
-        sentences = list(count_sentences(dialogues))
-        kept_tags = [TAGS.index(kind) for kind in kinds]
-        pairs = [
-            (right, given)
-            for truth, guess in zip(
-                look_up(types, sentences), tag(from_pretrained(f"tagger-{name}"), sentences), strict=True
-            )
-            for right, given in zip(truth, guess, strict=True)
-            if right in kept_tags
-        ]
-        return sum(right == given for right, given in pairs) / len(pairs)
+        measured = tag_accuracy(from_pretrained(f"tagger-{name}"), split, dialogues)
+        rows = [row for row in measured if row.type in kinds]
+        return sum(row.accuracy * row.places for row in rows) / sum(row.places for row in rows)
 
     for name in ("letters", "context"):
         assert share(name, split.test, TAGS[2:]) > 0.99

@@ -22,8 +22,7 @@ QUESTIONS = ("What is 7 - 12?", "Sort -3, 0.5, 2/3.", "Differentiate 2*x**3 wrt 
 def rounded(model):
     """Load a model with the weights as the page gets them."""
     packed = shell.pack_weights(model.state_dict(), bits=live.BITS)
-    model.load_state_dict(shell.round_weights(model.state_dict(), bits=live.BITS))
-    return model.eval(), packed
+    return shell.rounded(model, bits=live.BITS), packed
 
 
 def sizes(norm):

@@ -155,18 +155,14 @@ def test_a_file_name_without_a_task(tmp_path):
 
 @pytest.mark.parametrize("inside", [True, False])
 @pytest.mark.parametrize(
-    ("split", "size", "name"),
-    [
-        ("train", "en", "en/qa8_lists-sets_train.txt"),
-        ("test", "en-10k", "en-10k/qa8_lists-sets_test.txt"),
-        ("train", "en-valid", "en-valid/qa8_train.txt"),
-        ("valid", "en-valid-10k", "en-valid-10k/qa8_valid.txt"),
-    ],
+    "name",
+    ["en/qa8_lists-sets_train", "en-10k/qa8_lists-sets_test", "en-valid/qa8_train", "en-valid-10k/qa8_valid"],
 )
-def test_a_split_is_found_in_the_tree_or_the_folder_that_holds_it(tmp_path, inside, split, size, name):
+def test_a_split_is_found_in_the_tree_or_the_folder_that_holds_it(tmp_path, inside, name):
     tree = tmp_path / corpus.FOLDER
-    (tree / name).parent.mkdir(parents=True)
-    (tree / name).write_text(TASK_8)
+    size, split = name.partition("/")[0], name.rpartition("_")[2]
+    (tree / size).mkdir(parents=True)
+    (tree / f"{name}.txt").write_text(TASK_8)
     (example,) = corpus.read(tree if inside else tmp_path, 8, split, size)
     assert example.task == 8
 

@@ -25,9 +25,7 @@ def figure():
 def rounded():
     """The reader with the weights that the page gets."""
     reader = load_evidence()
-    state = live.round_weights(reader.model.state_dict())
-    reader.model.load_state_dict(state)
-    return reader
+    return reader._replace(model=live.rounded(reader.model))
 
 
 def logits(reader, story, question):

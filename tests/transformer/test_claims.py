@@ -10,6 +10,6 @@ def test_a_claim_that_fails_at_this_setting_is_shown_with_its_numbers_and_its_re
     (line,) = findings.show("transformer", ids=[name]).lines
     against = line.verdict in ("challenged", "contradicted", "exceeded")
     assert line.measured and against == (claims_by_id[name].reason in line.why)
-    (line,) = findings.show("transformer", ids=[name], folder=tmp_path).lines
+    (line,) = findings.show("transformer", ids=[name], records=tmp_path).lines
     assert {label for _, pairs in line.measured for label, _ in pairs} <= {"asked for"}
     assert claims_by_id[name].reason not in line.why

@@ -11,7 +11,6 @@ from reasonlib.errors import UserError
 from reasonlib.transformer.models.pretrained import load_encoder
 from reasonlib.transformer.page.live import attention
 from reasonlib.transformer.page.live.attention import SCRIPTS, SENTENCES, step
-from reasonlib.transformer.page.live.heads import rounded
 
 TEXTS = [text for _, text in SENTENCES] + ["rhea RAN, quickly to the _", "_"]
 
@@ -24,7 +23,7 @@ def figure():
 @pytest.fixture(scope="module")
 def encoder():
     bundled = load_encoder()
-    return bundled._replace(model=rounded(bundled.model))
+    return bundled._replace(model=live.rounded(bundled.model))
 
 
 @pytest.mark.parametrize(("masked", "scaled"), [(False, True), (True, True), (False, False)])

@@ -24,9 +24,7 @@ def models():
         trained = solve(
             "copy", without=part or None, recipe=recipe, examples=200, test_size=4, progress=False
         )
-        by_part[part] = build("copy", without=part or None)
-        by_part[part].load_state_dict(live.round_weights(trained.model.state_dict()))
-        by_part[part].eval()
+        by_part[part] = live.rounded(trained.model)
     return by_part
 
 

@@ -36,7 +36,7 @@ A topic keeps ``page/live/echo.py`` and, beside it, ``echo.js`` (and ``echo.css`
 
 Layers are those of `reasonlib.nn` and read their weights by the names of its ``state_dict``. Test a figure
 with the fixture ``javascript`` of ``tests/conftest.py``, which runs `code` in Chromium and in node, against
-PyTorch with `round_weights`; ``tests/display/echo.js`` uses every shared part.
+PyTorch with a `rounded` model; ``tests/display/echo.js`` uses every shared part.
 """
 
 import base64
@@ -48,11 +48,11 @@ from typing import Any
 
 from matplotlib.colors import to_rgb
 
-from reasonlib.display.live.packing import pack_weights, round_weights
+from reasonlib.display.live.packing import pack_weights, round_weights, rounded
 from reasonlib.display.plotting import HEAT, STRONGEST, Picture
 from reasonlib.errors import UserError
 
-__all__ = ["CORE", "LARGEST", "code", "figure", "frame", "pack_weights", "round_weights"]
+__all__ = ["CORE", "LARGEST", "code", "figure", "frame", "pack_weights", "round_weights", "rounded"]
 
 LARGEST = 1_000_000  # bytes: what a figure may weigh, all in all
 

@@ -11,15 +11,18 @@ tensor([[1.0000, 2.0000],
 
 import base64
 from collections.abc import Mapping
-from typing import Any
+from copy import deepcopy
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from reasonlib.errors import UserError
 
-__all__ = ["pack_weights", "round_weights"]
+__all__ = ["pack_weights", "round_weights", "rounded"]
+
+Model = TypeVar("Model", bound=nn.Module)
 
 
 def pack_weights(state: Mapping[str, Tensor], *, bits: int = 16) -> dict[str, Any]:
@@ -57,26 +60,20 @@ def pack_weights(state: Mapping[str, Tensor], *, bits: int = 16) -> dict[str, An
 
 
 def round_weights(state: Mapping[str, Tensor], *, bits: int = 16) -> dict[str, Tensor]:
-    """Round weights as the page gets them, to compute the same numbers here.
-
-    Parameters
-    ----------
-    state
-        A ``state_dict``.
-    bits
-        As for `pack_weights`.
-
-    Returns
-    -------
-    dict
-        In single precision, to be loaded into a model.
-    """
-    rounded = {}
+    """Round weights as `pack_weights` does, and give them in single precision."""
+    result = {}
     for name, tensor in state.items():
         numbers, factors = _rounded(name, tensor, bits)
         number = numbers.float()
-        rounded[name] = number if factors is None else number * factors.float()
-    return rounded
+        result[name] = number if factors is None else number * factors.float()
+    return result
+
+
+def rounded(model: Model, *, bits: int = 16) -> Model:
+    """Copy a model with its weights rounded as the page gets them, to compute the same numbers here."""
+    copy = deepcopy(model)
+    copy.load_state_dict(round_weights(model.state_dict(), bits=bits))
+    return copy.eval()
 
 
 def _rounded(name: str, tensor: Tensor, bits: int) -> tuple[Tensor, Tensor | None]:

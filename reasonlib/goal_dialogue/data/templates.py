@@ -141,11 +141,7 @@ class Language:
 
 
 def learn_language(
-    dialogues: Iterable[Dialogue],
-    *,
-    repeated: float = 1.0,
-    common: float = 0.05,
-    numbers: bool = True,
+    dialogues: Iterable[Dialogue], *, repeated: float = 1.0, common: float = 0.05, numbers: bool = True
 ) -> Language:
     """Learn words, names and templates from dialogues.
 

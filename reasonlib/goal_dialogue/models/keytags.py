@@ -338,12 +338,7 @@ def build_keytags(
             task.candidates, task.types, sentences.width, generator=generator, init_std=config.init_std
         )
     model = MemoryNetwork(
-        encoder=sentences,
-        tying=tying,
-        steps=steps,
-        answers=answers,
-        match=match,
-        slots=config.slots,
+        encoder=sentences, tying=tying, steps=steps, answers=answers, match=match, slots=config.slots
     )
     if isinstance(sentences, KeyTags):
         texts.met = lambda new: sentences.extend(tagged([text.split() for text in new]))

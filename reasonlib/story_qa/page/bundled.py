@@ -102,16 +102,9 @@ def ask_reader(reader: pretrained.PretrainedReader, sentences: Sequence[str], qu
 
 @torch.no_grad()
 def ask_evidence(reader: pretrained.PretrainedEvidence, sentences: Sequence[str], question: str) -> Answer:
-    """Ask a BERT that reads sentence by sentence and marks those it needs.
+    """Ask a BERT that reads sentence by sentence and marks those it needs; see `ask_reader`.
 
-    Parameters
-    ----------
-    reader
-        From `pretrained.load_evidence`.
-    sentences
-        The S sentences of the story, oldest first; it remembers the latest ``config.slots``.
-    question
-        One question.
+    It remembers the latest ``config.slots`` sentences.
 
     Raises
     ------

@@ -221,17 +221,7 @@ def simulate_stories(
 
 @dataclass(frozen=True, slots=True)
 class LabelledStatement:
-    """A story and a sentence that is true of it or not.
-
-    Attributes
-    ----------
-    sentences
-        The story.
-    statement
-        One sentence.
-    true
-        Whether the story says so.
-    """
+    """A story, and a sentence that is true of it or not."""
 
     sentences: tuple[Words, ...]
     statement: Words

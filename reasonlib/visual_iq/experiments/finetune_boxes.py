@@ -144,9 +144,7 @@ def box_error(model: Detector, patches: Patches) -> float:
 
 
 def finetune(
-    model: Detector,
-    recipe: Recipe | None = None,
-    **options: Unpack[RunOptions],
+    model: Detector, recipe: Recipe | None = None, **options: Unpack[RunOptions]
 ) -> training.History:
     """Train the head of types and boxes further, in place; everything else of the detector stays.
 

@@ -5,7 +5,6 @@ User: hi. System: hello what can i help you with today. ...
 """
 
 from collections.abc import Sequence
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +47,7 @@ class PageSystem:
 
     def __init__(self, name: str, halves: Sequence[Half], bits: int = BITS) -> None:
         bundled: MemoryNetworkSystem = from_pretrained(name)
-        self.model = deepcopy(bundled.model)
+        self.model = live.rounded(bundled.model, bits=bits)
         self.bits = bits
         number = {candidate: index for index, candidate in enumerate(bundled.task.candidates)}
         self.candidates = world.texts(halves)
@@ -59,9 +58,7 @@ class PageSystem:
             tokens += [restaurant, f"{restaurant}_phone", f"{restaurant}_address"]
         self.rows = bundled.task.vocabulary.encode(tokens)
         self.types = bundled.task.types
-        state = bundled.model.state_dict()
-        self.model.load_state_dict(live.round_weights(state, bits=bits))
-        self.system = MemoryNetworkSystem(self.model.eval(), bundled.task)
+        self.system = MemoryNetworkSystem(self.model, bundled.task)
 
     def ask(self, examples: Sequence[Example]) -> MemoryNetworkOutput:
         """Give logits of the page's candidates (B, C), attention and gates at some turns."""

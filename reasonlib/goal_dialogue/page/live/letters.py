@@ -5,7 +5,6 @@ Words and their types: may (letters alone: none, with its sentence: none); ...
 """
 
 from collections.abc import Sequence
-from copy import deepcopy
 from pathlib import Path
 
 import torch
@@ -58,10 +57,9 @@ def letters(sentences: Sequence[str] = SENTENCES) -> Picture:
     words = sentences[0].split()
     models, given = {}, {}
     for name, title in NAMES.items():
-        tagger: Tagger = deepcopy(from_pretrained(f"tagger-{name}"))
+        tagger: Tagger = from_pretrained(f"tagger-{name}")
         models[name] = live.pack_weights(tagger.state_dict())
-        tagger.load_state_dict(live.round_weights(tagger.state_dict()))
-        best = tag_shares(tagger, words).argmax(1).tolist()
+        best = tag_shares(live.rounded(tagger), words).argmax(1).tolist()
         given[title] = [[TAGS[tag + 1] for tag in best]]
     return live.figure(
         "letters",

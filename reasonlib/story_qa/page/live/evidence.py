@@ -8,7 +8,6 @@ Where is Mary? garden. ...
 """
 
 from collections.abc import Sequence
-from copy import deepcopy
 
 from reasonlib.display import live
 from reasonlib.display.live.encoders import tokens_of, trim_positions
@@ -44,11 +43,10 @@ def evidence(
         If there is no story.
     """
     reader = load_evidence() if reader is None else reader
-    model, sizes = deepcopy(reader.model), reader.model.encoder.config
+    model, sizes = reader.model, reader.model.encoder.config
     longest = model.places.shape[0]  # no sentence of a story has more tokens
     state = trim_positions(model.state_dict(), longest)
-    model.load_state_dict(live.round_weights(model.state_dict()))
-    rounded = reader._replace(model=model.eval())
+    rounded = reader._replace(model=live.rounded(model))
     words = tokens_of(reader.tokenizer)
     count = sum(tensor.numel() for tensor in model.parameters())
     return asking(

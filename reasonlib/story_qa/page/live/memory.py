@@ -60,15 +60,14 @@ def memory(
         raise ValueError(f"vocabulary must have the model's {model.config.vocabulary} words, got {given}")
     check_choice("encoding", encoding, ENCODINGS)
     state = model.state_dict()
-    rounded = MemoryNetwork(model.config)
-    rounded.load_state_dict(live.round_weights(state))
+    rounded = live.rounded(model)
     count = sum(tensor.numel() for tensor in model.parameters())
     words = vocabulary
     return asking(
         "stories",
         SCRIPTS,
         label="Ask the memory network",
-        ask=lambda story, question: ask_memory(rounded.eval(), words, story, question, encoding=encoding),
+        ask=lambda story, question: ask_memory(rounded, words, story, question, encoding=encoding),
         stories=some_stories() if stories is None else tuple(stories),
         words=[token for token in vocabulary if "<" not in token and "," not in token],
         network=_network(model, vocabulary, encoding),

@@ -21,7 +21,7 @@ from reasonlib.errors import UserError
 from reasonlib.nn import causal_mask, scaled_dot_product_attention
 from reasonlib.transformer.data.pairs import pack
 from reasonlib.transformer.models.pretrained import PretrainedEncoder, load_encoder, split
-from reasonlib.transformer.page.live.heads import rounded, sizes
+from reasonlib.transformer.page.live.heads import sizes
 
 __all__ = ["SCRIPTS", "SENTENCES", "Step", "attention", "step"]
 
@@ -118,7 +118,7 @@ def attention(
     if count > LONGEST:
         raise UserError(f"a sentence must have at most {LONGEST} tokens, got {count}")
     state = encoder.model.state_dict()
-    encoder = encoder._replace(model=rounded(encoder.model))
+    encoder = encoder._replace(model=live.rounded(encoder.model))
     layer, head, query = _telling(encoder, sentences[0][1])
     seen = step(encoder, sentences[0][1], layer)
     words = split(sentences[0][1])

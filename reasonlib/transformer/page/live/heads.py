@@ -15,7 +15,6 @@ from reasonlib.display import live
 from reasonlib.display.plotting import Picture
 from reasonlib.transformer.data.pairs import SPECIALS
 from reasonlib.transformer.data.stories import DROPS, MOVES, NAMES, OBJECTS, PLACES, TAKES
-from reasonlib.transformer.models.bert import Bert
 from reasonlib.transformer.models.pretrained import Inspection, PretrainedEncoder, inspect_text, load_encoder
 from reasonlib.transformer.page.live.texts import Text, parts, some_texts, telling_head, written
 
@@ -51,7 +50,7 @@ def heads(encoder: PretrainedEncoder | None = None, *, texts: Sequence[Text] | N
     if not texts:
         raise ValueError("texts must hold at least one text, got none")
     state = encoder.model.state_dict()
-    encoder = encoder._replace(model=rounded(encoder.model))
+    encoder = encoder._replace(model=live.rounded(encoder.model))
     inspection = inspect_text(encoder, *parts(texts[0].text))
     layer, head, row = telling_head(inspection)
     still = shown(inspection, texts[0].text, layer, head, row, answers=texts[0].answers, following=following)
@@ -85,13 +84,6 @@ def sizes(encoder: PretrainedEncoder) -> dict[str, Any]:
         "layers": config.layers,
         "longest": config.longest,
     }
-
-
-def rounded(model: Bert) -> Bert:
-    """Copy an encoder with its weights rounded as the page gets them."""
-    copy = Bert(model.config)
-    copy.load_state_dict(live.round_weights(model.state_dict()))
-    return copy.eval()
 
 
 def shown(

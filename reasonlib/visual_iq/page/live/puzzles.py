@@ -121,7 +121,7 @@ def puzzles(
     if bits not in (8, 16):
         raise ValueError(f"bits must be 8 or 16, got {bits}")
     first = next(iter(problems.values()))[:1]
-    static, words = _static(first, _rounded(next(iter(named.values())), bits))
+    static, words = _static(first, live.rounded(next(iter(named.values())), bits=bits))
     descriptions = {name: _about(model, origins.get(name, "")) for name, model in named.items()}
     return live.figure(
         "play",
@@ -167,13 +167,6 @@ def _shipped(name: str | None) -> tuple[dict[str, Model], dict[str, str]]:
             origins[title] = f", trained on {trained}"
         models[title] = shipped.model
     return models, origins
-
-
-def _rounded(model: Model, bits: int) -> Model:
-    """Copy a model with its weights rounded as the page gets them."""
-    copy = Reasoner(model.config) if isinstance(model, Reasoner) else Relational(model.config)
-    copy.load_state_dict(live.round_weights(model.state_dict(), bits=bits))
-    return copy.eval()
 
 
 def _sizes(model: Model) -> dict[str, Any]:

@@ -100,6 +100,25 @@ TWO_MODULES = _pretraining(
     },
 )  # fmt: skip
 
+LEARNED = _pretraining(
+    "two_modules_learned",
+    "Two easy modules, with fine-tuning that lasts until a small model has learned both",
+    {"both": STARTS["both"]},
+    scales={
+        "smoke": {**TINY, "modules": EASY, "extrapolation": 4},
+        "quick": {
+            **SMALL, "modules": EASY, "extrapolation": 100, "train": 12000, "test": 200, "hidden": 256,
+            "pre_steps": 320, "steps": 1280, "every": 320, "lr": 3e-3, "schedule": "linear",
+        },
+        "paper": {
+            **CURVE, "modules": EASY, "train": 30000, "steps": 4800, "every": 400, "lr": 2e-3,
+            "schedule": "linear",
+        },
+    },
+    shares=TWO_MODULES.shares,
+)  # fmt: skip
+"""Its rate and steps were chosen by validation questions, seed 100."""
+
 ONE_MODULE = _pretraining(
     "one_module",
     "One easy module, learned in the page",
@@ -228,5 +247,5 @@ BUNDLE = Experiment(
 )  # fmt: skip
 
 EXPERIMENTS = named(
-    PRETRAINING, TWO_MODULES, ONE_MODULE, STRUCTURE, ALL_MODULES, PROBES, BASELINES, COMPUTE, BUNDLE
+    PRETRAINING, TWO_MODULES, LEARNED, ONE_MODULE, STRUCTURE, ALL_MODULES, PROBES, BASELINES, COMPUTE, BUNDLE
 )  # fmt: skip

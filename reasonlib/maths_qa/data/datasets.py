@@ -36,8 +36,8 @@ class Splits(NamedTuple):
     Attributes
     ----------
     train, valid, test
-        Of the same modules, equally many each. No experiment reads `valid`: the source has no such part, its
-        curves and tables are read at fixed steps, and so nothing is chosen. It is for settings of your own.
+        Of the same modules, equally many each. No run reads `valid`: the source has no such part, and its
+        curves and tables are read at fixed steps. It is for choosing settings.
     extrapolation
         Longer questions and larger numbers; None where the modules have none.
     leaks

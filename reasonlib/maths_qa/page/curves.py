@@ -1,5 +1,6 @@
 """Learning curves by module: the nine of figure 5.6 in its rows, or those that were run."""
 
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -31,10 +32,10 @@ def by_steps() -> Picture:
     modules = list(CURVES) if set(CURVES) <= set(shared) else shared[:9]
     columns = min(len(modules), 3 if len(modules) > 4 else 2)
     rows = -(-len(modules) // columns)
-    descriptions = []
+    descriptions, highest = [], 0.0
     with plotting.theme():
         shape = {"rows": rows, "columns": columns, "sharex": True, "sharey": True}
-        drawing, axes = plotting.figure(height=1.1 + 1.6 * rows, squeeze=False, **shape)
+        drawing, axes = plotting.figure(height=1.1 + 1.7 * rows, squeeze=False, **shape)
         for panel, module in zip(axes.flat, modules, strict=False):
             ends = []
             for (row, runs), colour, dash in zip(curves.items(), PALETTE, DASHES, strict=False):
@@ -42,9 +43,11 @@ def by_steps() -> Picture:
                 panel.plot(steps, values.mean(0), color=colour, linestyle=dash, label=ROWS[row])
                 panel.fill_between(steps, values.min(0), values.max(0), color=colour, alpha=0.2, linewidth=0)
                 ends.append(f"{ROWS[row]} {values.mean(0)[-1]:.2f}")
-            panel.set_title(module_title(module), fontsize=9)
-            panel.set_ylim(0, 1)
+                highest = max(highest, values.max())
+            panel.set_title(textwrap.fill(module_title(module), width=45 // columns), fontsize=9)
             descriptions.append(f"{module_title(module)} ends at {', '.join(ends)}.")
+        # The nine modules are hardly learned in few steps: the axis ends at 0.5 unless a curve goes higher.
+        axes[0, 0].set_ylim(0, 0.5 if highest <= 0.5 else 1)
         for panel in axes[-1]:
             panel.set_xlabel("fine-tuning steps")
         for panel in axes[:, 0]:

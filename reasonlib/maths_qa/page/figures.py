@@ -199,8 +199,8 @@ def variants() -> Picture:
     rows = ("both", "both-numeric", "both-answers", "both-non-numeric", "scratch", "scratch-sinusoidal")
     return _bars(
         [(PRETRAINING, row) for row in rows],
-        f"Exact match on {_modules(PRETRAINING)}, by the characters that pre-training hides and by the "
-        "positions.",
+        f"Exact match on {_modules(PRETRAINING, scale='quick')}, by the characters that pre-training hides "
+        "and by the positions.",
     )
 
 
@@ -251,10 +251,11 @@ def _both_ranges(rows: Sequence[tuple[str, str]]) -> tuple[dict[str, dict[str, S
     }, origins
 
 
-def _modules(experiment: str) -> str:
+def _modules(experiment: str, *, scale: str | None = None) -> str:
     """Name the modules that the records of an experiment measure."""
     rows = ("scratch", "learned", "most-frequent")
-    group = next((group for row in rows if (group := records.best(experiment, row)) is not None), None)
+    groups = (records.best(experiment, row, scale=scale) for row in rows)
+    group = next((group for group in groups if group is not None), None)
     names = (
         [m.removeprefix("accuracy.") for m in group.metrics if m.removeprefix("accuracy.") in MODULES]
         if group
@@ -266,7 +267,8 @@ def _modules(experiment: str) -> str:
 
 
 def _bars(rows: Sequence[tuple[str, str]], alt: str) -> Picture:
-    values, origins = results.spreads(rows, "accuracy", names=ROWS)
+    """Draw the accuracy of rows at `quick`, the only scale at which all of them were run."""
+    values, origins = results.spreads(rows, "accuracy", names=ROWS, scale="quick")
     if not values:
         return results.missing(rows[0][0])
     return _exact_match(values, alt=alt, caption=f"{alt} {results.together(origins).capitalize()}.")

@@ -128,7 +128,7 @@ LEARNED = _pretraining(
     },
     shares=TWO_MODULES.shares,
 )  # fmt: skip
-"""At `paper`, the learning rate and the fine-tuning steps were chosen on validation questions, seed 100."""
+"""At `paper`, rate and steps are those of one trial, seed 100, which got 99.5 % of validation questions."""
 
 ONE_MODULE = _pretraining(
     "one_module",

@@ -29,7 +29,7 @@ WORD = "bookplan"
 """The first word to copy; every letter is one that the models know."""
 
 PARTS: Mapping[str, str] = {
-    "": "nothing: it is complete",
+    "": "nothing",
     "positions": "positions",
     "causal-mask": "the causal mask",
     "memory-attention": "attention to the input",

@@ -119,6 +119,14 @@ SPANS = _trackers(
     data=subset(DATA, "simulated", "simulated-unseen"),
 )
 
+EVERY_TURN = _trackers(
+    "spans-every-turn",
+    "Spans after training on every turn of many dialogues, so that late turns of long ones are not rare",
+    {"merge": {**LONG, "blocked": False}, "merge-blocked": {**LONG, "blocked": True}},
+    scales=extend_scales(LONG_SCALES, paper={"dialogues": 100000, "turns_per_dialogue": None}),
+    data=subset(DATA, "simulated"),
+)
+
 PIECES: Mapping[str, Any] = {**SMALL, "pieces": 4000, "curriculum_share": 0.1}
 
 REAL_SCALES = extend_scales(
@@ -252,6 +260,7 @@ EXPERIMENTS = named(
     RELATIONS,
     BASELINES,
     SPANS,
+    EVERY_TURN,
     MULTIWOZ,
     MULTIWOZ_LONG,
     LONG_DIALOGUES,

@@ -123,8 +123,11 @@ EVERY_TURN = _trackers(
     "spans-every-turn",
     "Spans after training on every turn of many dialogues, so that late turns of long ones are not rare",
     {"merge": {**LONG, "blocked": False}, "merge-blocked": {**LONG, "blocked": True}},
-    scales=extend_scales(LONG_SCALES, paper={"dialogues": 100000, "turns_per_dialogue": None}),
+    scales=extend_scales(
+        LONG_SCALES, paper={"dialogues": 100000, "turns_per_dialogue": None, "test_size": 1000}
+    ),
     data=subset(DATA, "simulated"),
+    shares={name: part for name, part in SHARES.items() if name != "gate.dontcare.recall"},
 )
 
 PIECES: Mapping[str, Any] = {**SMALL, "pieces": 4000, "curriculum_share": 0.1}

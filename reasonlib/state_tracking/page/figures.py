@@ -237,6 +237,7 @@ def after_long_training() -> "pd.DataFrame":
                 ("5,000 dialogues", "state_tracking/baselines", "span"),
                 ("60,000 dialogues", "state_tracking/spans", "merge"),
                 ("60,000, attention among slots blocked", "state_tracking/spans", "merge-blocked"),
+                ("100,000, every turn", "state_tracking/spans-every-turn", "merge"),
             )
         }
     )

@@ -266,7 +266,7 @@ def test_the_results_page_sets_trackers_beside_the_state_of_the_turn_before():
     assert "±" in table.loc["joint goal accuracy", "DS-merge"]
     assert "inherited" in figures.kinds().alt
     longer = figures.after_long_training()
-    assert longer.shape[1] == 3 and "accuracy on stated values" in longer.index
+    assert longer.shape[1] == 4 and "accuracy on stated values" in longer.index
     new = figures.on_new_names()
     assert all(int(runs) >= 3 for runs in new.loc["runs"]) and "accuracy on accepted offers" in new.index
     variants = figures.variants()
